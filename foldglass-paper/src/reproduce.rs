@@ -5,7 +5,8 @@
 //! - [`Request::run`]: does the studies ([`studies`]), censuses and certificates ([`landscape`]) that
 //!   are not done yet, and leaves records in a directory.
 //! - `times`: what each of these took.
-//! - `work`: what the items beyond the paper do besides: maps of classes, basins, verdicts on ends.
+//! - `work`: what items do besides: maps of classes, basins, verdicts on ends, escape paths.
+//! - [`headlines`]: the eight results that a reader of the paper came for, from numbers of the items.
 //! - [`fleets`]: records of networks trained on a GPU, committed in `results/`, which are not run.
 //! - [`Records::read`]: reads all of these once.
 //! - [`compare()`]: judges every number of records (`judge`, `detect`); nothing is run or written.
@@ -20,6 +21,7 @@ mod detect;
 mod ends;
 pub mod files;
 pub mod fleets;
+pub mod headlines;
 mod item;
 pub mod items;
 mod judge;

@@ -61,6 +61,24 @@ pub const LOOKS: [Look; 7] = [
     look("#56b4e9", MarkerShape::Star),
 ];
 
+/// How the paper's values are drawn in every figure.
+pub const PAPER: Look = look(GREY, MarkerShape::Cross);
+
+/// The paper's values, a cross each.
+pub fn paper_marks(points: Vec<(f64, f64)>, size: f64) -> Plot {
+    let says = points
+        .iter()
+        .map(|(_, y)| format!("the paper: {}", number(*y)));
+    let says: Vec<String> = says.collect();
+    let marks = ScatterPlot::new()
+        .with_data(points)
+        .with_color(PAPER.colour)
+        .with_marker(PAPER.marker)
+        .with_size(size)
+        .with_tooltip_labels(says);
+    Plot::Scatter(marks)
+}
+
 /// A layout with the sizes of all figures.
 pub fn styled(layout: Layout) -> Layout {
     layout

@@ -123,7 +123,7 @@ fn write_facts(out: &mut String, facts: &[Fact]) {
     out.push_str("</dl>\n");
 }
 
-/// The sum in large numbers, then a line each.
+/// The sum in large numbers; folded, a line each.
 fn write_tallies(out: &mut String, tallies: &[AgreementTally]) {
     let mut sums = [0; 3];
     for tally in tallies {
@@ -141,7 +141,7 @@ fn write_tallies(out: &mut String, tallies: &[AgreementTally]) {
     }
     out.push_str("</ul>\n");
     out.push_str(&drawing::bar(sums, "all comparisons"));
-    out.push_str("<ul class=\"tallies\">\n");
+    out.push_str("<details>\n<summary>Item by item</summary>\n<ul class=\"tallies\">\n");
     for tally in tallies {
         let (id, name) = (&tally.id, escaped(&tally.name));
         push(out, format_args!("<li><a href=\"#{id}\">{name}</a>"));
@@ -156,7 +156,7 @@ fn write_tallies(out: &mut String, tallies: &[AgreementTally]) {
             format_args!("<div>{bar}<small>{}</small></div></li>\n", words.join(", ")),
         );
     }
-    out.push_str("</ul>\n");
+    out.push_str("</ul>\n</details>\n");
 }
 
 fn write_figure(out: &mut String, figure: &Figure) {

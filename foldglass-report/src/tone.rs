@@ -18,8 +18,8 @@ impl Tone {
     pub fn of(word: &str) -> Tone {
         match word {
             "agrees" | "holds" | "agree" => Tone::Good,
-            "differs" | "contradicted" | "differ" => Tone::Bad,
-            "not stated" | "not in the paper" => Tone::Silent,
+            "differs" | "contradicted" | "differ" | "not reproduced" => Tone::Bad,
+            "not stated" | "not in the paper" | "not run" => Tone::Silent,
             _ => Tone::Unsure,
         }
     }

@@ -30,12 +30,12 @@ use crate::reproduce::{Records, ReproductionManifest, compare, items};
       Only what is contradicted.")]
 pub struct ClaimsArgs {
     /// The directory that `reproduce --out` left, whose records are read and where those of the
-    /// computations are put [default: reproduction, or reproduction-quick]
+    /// computations are put [default: reproduction, or reproduction-smoke]
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Small computations only, for a smoke test
     #[arg(long)]
-    quick: bool,
+    smoke: bool,
     /// Run nothing: decide from the records that are there
     #[arg(long)]
     records_only: bool,
@@ -58,8 +58,8 @@ fn verdict(text: &str) -> Result<StatementVerdict, String> {
 impl ClaimsArgs {
     /// Does what is missing, and decides.
     pub fn run(&self, settings: &GlobalArgs) -> Result<Claimed, Error> {
-        let scale = if self.quick {
-            Scale::Quick
+        let scale = if self.smoke {
+            Scale::Smoke
         } else {
             Scale::Full
         };
@@ -128,15 +128,15 @@ impl Claimed {
         let (named, others): (Vec<&String>, Vec<&String>) = self.lacking.iter().partition(beyond);
         let whole = (!others.is_empty()).then(|| "reproduce".to_owned());
         let named: BTreeSet<&String> = named.into_iter().collect();
-        let quick = if self.scale == Scale::Quick {
-            " --quick"
+        let smoke = if self.scale == Scale::Smoke {
+            " --smoke"
         } else {
             ""
         };
         let place = self.directory.display();
         let commands = whole.into_iter().chain(named.into_iter().cloned());
         commands
-            .map(|command| format!("`foldglass {command}{quick} --out {place}`"))
+            .map(|command| format!("`foldglass {command}{smoke} --out {place}`"))
             .chain([format!("`foldglass claims --from {place}`")])
             .collect()
     }

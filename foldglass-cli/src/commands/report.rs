@@ -24,7 +24,8 @@ use crate::reproduce::{
   foldglass report reproduction --format markdown
       Its tables as Markdown.")]
 pub struct ReportArgs {
-    /// The directory that `reproduce` wrote [default: reproduction, or reproduction-quick]
+    /// The directory that `reproduce` wrote [default: reproduction, or where there is none
+    /// reproduction-quick or reproduction-smoke]
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
     /// The directory of the report [default: report/ in DIR]
@@ -59,15 +60,11 @@ impl ReportArgs {
     }
 }
 
-/// The directory where `reproduce` leaves its records, or that of the smoke scale where only it is.
+/// The directory where `reproduce` leaves its records; that of a smaller scale where only it is there.
 pub fn default_directory() -> PathBuf {
-    let [records, smoke] =
-        [Scale::Short, Scale::Quick].map(|scale| PathBuf::from(scale.directory()));
-    if smoke.exists() && !records.exists() {
-        smoke
-    } else {
-        records
-    }
+    let places = [Scale::Short, Scale::Quick, Scale::Smoke].map(|scale| scale.directory());
+    let found = places.iter().find(|place| Path::new(place).exists());
+    found.unwrap_or(&places[0]).into()
 }
 
 /// Writes the report of a comparison and the records that it was made of.
@@ -83,7 +80,12 @@ pub fn write(
         comparison,
         probes: &probes,
     };
-    let page = chapters::page(comparison, records, vec![claims::chapter(&facts)?])?;
+    // Statements rest on records of all items.
+    let statements = match comparison.scale {
+        Scale::Quick => Vec::new(),
+        Scale::Smoke | Scale::Short | Scale::Full => vec![claims::chapter(&facts)?],
+    };
+    let page = chapters::page(comparison, records, statements)?;
     let mut files = 0;
     let mut keep = |name: String, content: &[u8]| {
         files += 1;

@@ -22,32 +22,38 @@ pub use written::{ReproduceReport, Reproduced};
 /// The flags of `reproduce`.
 #[derive(Args)]
 #[command(after_help = "Examples:
+  foldglass reproduce --quick
+      The paper's eight headline results, each judged, within half a minute on two cores.
   foldglass reproduce
       Every table and figure of the paper, some minutes on two cores; rerun the command to resume.
   foldglass reproduce tab:trapsexist ext:traps
       Two items alone.")]
 pub struct ReproduceArgs {
-    /// What to redo, by its LaTeX label: tab:equilibration, tab:shortfall, tab:regulator,
+    /// What to redo, by its LaTeX label: thm:escape, eq:parityZ, tab:equilibration, tab:shortfall, tab:regulator,
     /// fig:temperature_untied, tab:trapsexist, fig:trapsfixed, and from committed records of a GPU
     /// tab:containment, tab:escape, fig:temperature_untied_b, text:relabelling, text:cures
     /// [default: all of these]; beyond the paper, and run only when named: ext:lengths, ext:traps,
     /// ext:capture, ext:sampled, ext:process, or ext for the five
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<&'static [&'static Item]>,
-    /// A smoke test: few seeds, short chains, two minutes of processor time; too little to judge the
-    /// paper by
-    #[arg(long, conflicts_with = "full")]
+    /// The eight headline results alone, each with as many runs as the paper has, within half a
+    /// minute on two cores
+    #[arg(long, conflicts_with_all = ["full", "smoke", "items"])]
     quick: bool,
+    /// A smoke test of everything, for those who change the program: few seeds, short chains, too
+    /// little to judge the paper by
+    #[arg(long, conflicts_with = "full")]
+    smoke: bool,
     /// All of the traps of fig:trapsfixed [default: half of them, enough to judge by]; everything else
     /// has the paper's own seeds, sweeps and iterations in any case. Goes on from what is there
     #[arg(long)]
     full: bool,
     /// The directory of records and figures; finished runs in it are not done again [default:
-    /// reproduction, or reproduction-quick]
+    /// reproduction, or reproduction-quick, or reproduction-smoke]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Run nothing: compare the records that an earlier `reproduce --out DIR` left
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "full", "out", "dry_run"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "smoke", "full", "out", "dry_run"])]
     from: Option<PathBuf>,
     /// Say what would be run, and for how long
     #[arg(long)]
@@ -163,17 +169,18 @@ impl ReproduceArgs {
     }
 
     fn request(&self, named: &[&'static Item], settings: &GlobalArgs) -> Request {
-        let scale = match (self.quick, self.full) {
-            (true, _) => Scale::Quick,
-            (_, true) => Scale::Full,
+        let scale = match (self.quick, self.smoke, self.full) {
+            (true, ..) => Scale::Quick,
+            (_, true, _) => Scale::Smoke,
+            (.., true) => Scale::Full,
             _ => Scale::Short,
         };
         let out = self.out.clone();
         Request {
-            items: if named.is_empty() {
-                items::ALL.to_vec()
-            } else {
-                named.to_vec()
+            items: match scale {
+                Scale::Quick => items::at(scale),
+                _ if named.is_empty() => items::ALL.to_vec(),
+                _ => named.to_vec(),
             },
             scale,
             out: out.unwrap_or_else(|| scale.directory().into()),

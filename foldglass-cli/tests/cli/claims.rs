@@ -88,7 +88,7 @@ pub fn assert_no_contradiction(found: &BTreeMap<String, String>) {
 #[test]
 fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
     let scratch = Scratch::new();
-    let report = scratch.json(&words("claims --quick"));
+    let report = scratch.json(&words("claims --smoke"));
     let found = verdicts(&report);
     let full = full();
     let keys = ["id", "section", "statement", "command"];
@@ -136,7 +136,7 @@ fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
         }
     }
     // From the records alone the same comes out, and in other forms.
-    let place = "claims --records-only --from reproduction-quick";
+    let place = "claims --records-only --from reproduction-smoke";
     let again = scratch.json(&words(place));
     assert_eq!(verdicts(&again), found);
     let csv = scratch.run(&words(&format!("{place} --format csv")));
@@ -148,10 +148,10 @@ fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
     let text = scratch.run(&words(&format!("{place} --only e:wide")));
     let text = text.success();
     assert!(text.contains("e:wide: HOLDS") && text.contains("$ foldglass enumerate"));
-    let flags = "--quick --out reproduction-quick`";
+    let flags = "--smoke --out reproduction-smoke`";
     let said = format!(
         "undecided because records are missing: run `foldglass reproduce {flags}, then `foldglass reproduce \
-         ext:sampled {flags}, then `foldglass claims --from reproduction-quick`"
+         ext:sampled {flags}, then `foldglass claims --from reproduction-smoke`"
     );
     assert!(text.contains(&said), "{text}");
     for word in ["open", "undecided"] {
@@ -169,14 +169,14 @@ fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
 #[test]
 fn unfinished_files_of_a_killed_one_are_removed() {
     let scratch = Scratch::new();
-    let args = words("claims --quick --only a:");
+    let args = words("claims --smoke --only a:");
     scratch.json(&args);
     scratch.file(
-        "reproduction-quick/claims/windows.json.77-3.reproduce.tmp",
+        "reproduction-smoke/claims/windows.json.77-3.reproduce.tmp",
         "{\"vers",
     );
     scratch.json(&args);
-    let kept = fs::read_dir(scratch.path().join("reproduction-quick/claims")).unwrap();
+    let kept = fs::read_dir(scratch.path().join("reproduction-smoke/claims")).unwrap();
     let names: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
     let unfinished = |name: &OsString| name.to_string_lossy().ends_with(".tmp");
     assert!(
@@ -210,7 +210,7 @@ fn a_directory_that_is_not_there_is_refused_and_not_made() {
 #[test]
 fn what_was_stopped_goes_on() {
     let scratch = Scratch::new();
-    let args = words("claims --quick --json");
+    let args = words("claims --smoke --json");
     let run = scratch.run_and_interrupt(&args, Duration::from_millis(300));
     if run.code == Some(130) {
         assert!(run.errors.contains("resumes"), "{}", run.errors);

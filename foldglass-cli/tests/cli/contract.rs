@@ -70,7 +70,7 @@ const RUNS: [&str; 59] = [
     "dataset --code coded.json --rows 3 --rendering words",
     "dataset --task z:3 --lengths 2 --rows 3 --trainer verl --out rows",
     "list",
-    "reproduce tab:trapsexist --quick --out here",
+    "reproduce tab:trapsexist --smoke --out here",
     "report here",
 ];
 

@@ -24,7 +24,7 @@ fn row<'a>(rows: &'a [Value], class: &str, quantity: &str) -> &'a Value {
 fn items_beyond_the_paper_are_planned_only_when_they_are_named() {
     let scratch = Scratch::new();
     let studies = |args: &[&str]| {
-        let run = scratch.run(&[&["reproduce", "--quick", "--dry-run"], args].concat());
+        let run = scratch.run(&[&["reproduce", "--smoke", "--dry-run"], args].concat());
         run.success().to_owned()
     };
     let all = studies(&[]);
@@ -170,7 +170,7 @@ mod full {
     #[test]
     fn maps_laws_and_ends_hold_and_their_certificates_are_checked() {
         let scratch = Scratch::new();
-        let args = ["reproduce", "ext", "--quick", "--out", "here"];
+        let args = ["reproduce", "ext", "--smoke", "--out", "here"];
         let first = scratch.json(&args);
         traps(rows(&first, "ext:traps"));
         lengths(rows(&first, "ext:lengths"));

@@ -254,7 +254,7 @@ fn page() -> PathBuf {
 #[test]
 fn every_row_of_a_small_class_stands_on_the_page() {
     let scratch = Scratch::new();
-    let classes = classes(&scratch, &["--quick"]);
+    let classes = classes(&scratch, &["--smoke"]);
     assert!(classes.len() > 15, "{}", classes.len());
     let text = fs::read_to_string(page()).unwrap();
     for class in &classes {
@@ -264,7 +264,7 @@ fn every_row_of_a_small_class_stands_on_the_page() {
     sentences_hold(&classes);
     // One verdict for each shelf: the 48 traps of parity with a symbol behind are three shelves of 16 codes.
     let verdicts = scratch
-        .read("reproduction-quick/certificates/map-parity--1-0--T-3-uniform--process-1-2-4.json");
+        .read("reproduction-smoke/certificates/map-parity--1-0--T-3-uniform--process-1-2-4.json");
     assert_eq!(
         verdicts.matches("\"verdict\":\"certified\"").count(),
         3,

@@ -17,7 +17,7 @@ const ITEMS: [&str; 5] = [
 ];
 
 fn reproduce(scratch: &Scratch) -> Value {
-    let args = [&["reproduce"], &ITEMS[..], &["--quick", "--out", "here"]].concat();
+    let args = [&["reproduce"], &ITEMS[..], &["--smoke", "--out", "here"]].concat();
     scratch.json(&args)
 }
 
@@ -71,7 +71,7 @@ fn a_page_has_every_number_with_a_link_of_its_own() {
             page.matches(&rows).count(),
             item["rows"].as_array().unwrap().len()
         );
-        let command = format!("<code>foldglass reproduce {label} --quick</code>");
+        let command = format!("<code>foldglass reproduce {label} --smoke</code>");
         assert!(page.contains(&command), "{command}");
     }
     // Where the networks come from, and how long they took, is said.
@@ -100,7 +100,8 @@ fn a_report_has_a_text_and_every_table_and_figure_as_files() {
     let text = scratch.read("here/report/report.md");
     for said in [
         "# RLVR landscapes, reproduced",
-        "## tab:escape",
+        "## Table 4: barriers",
+        "### The differences that matter",
         "| class | quantity |",
         "Errata and readings",
     ] {

@@ -1,4 +1,4 @@
-//! `reproduce`: items by their labels, at the smoke scale.
+//! `reproduce`: items by their labels, at the smoke scale; what the headlines run.
 
 use std::fs;
 use std::path::Path;
@@ -20,15 +20,15 @@ fn a_dry_run_says_what_would_be_run_and_writes_nothing() {
     ] {
         assert!(text.contains(said), "{text}");
     }
-    let plan = scratch.json(&[&args[..], &["--quick"]].concat());
-    assert_eq!(plan["scale"], "quick");
+    let plan = scratch.json(&[&args[..], &["--smoke"]].concat());
+    assert_eq!(plan["scale"], "smoke");
     assert!(plan["runs"].as_u64().unwrap() < 564 / 2);
     assert!(scratch.files().is_empty());
 }
 
 #[test]
 fn an_unknown_item_is_refused_with_the_known_ones() {
-    let run = Scratch::new().run(&["reproduce", "tab:everything", "--quick"]);
+    let run = Scratch::new().run(&["reproduce", "tab:everything", "--smoke"]);
     assert_eq!(run.code, Some(2));
     assert!(
         run.errors.contains("tab:everything") && run.errors.contains("tab:shortfall"),
@@ -38,16 +38,39 @@ fn an_unknown_item_is_refused_with_the_known_ones() {
 }
 
 #[test]
-fn the_two_scales_exclude_each_other() {
-    let run = Scratch::new().run(&["reproduce", "--quick", "--full"]);
-    assert_eq!(run.code, Some(2));
+fn the_scales_exclude_each_other_and_the_headlines_take_no_items() {
+    for flags in [
+        ["--smoke", "--full"],
+        ["--quick", "--full"],
+        ["--quick", "--smoke"],
+        ["--quick", "tab:shortfall"],
+    ] {
+        let run = Scratch::new().run(&[&["reproduce"], &flags[..]].concat());
+        assert_eq!(run.code, Some(2), "{flags:?}");
+        assert!(
+            run.errors.contains("--quick") || flags[0] == "--smoke",
+            "{}",
+            run.errors
+        );
+    }
+}
+
+/// Catches a headline that runs more than its own part of a study, such as every temperature of the scan.
+#[test]
+fn the_headlines_run_their_part_of_four_studies_and_nothing_else() {
+    let plan = Scratch::new().json(&["reproduce", "--quick", "--dry-run"]);
+    assert_eq!(
+        (&plan["scale"], &plan["runs"]),
+        (&"quick".into(), &(3 * 60 + 7 * 12).into())
+    );
+    assert_eq!(plan["out"], "reproduction-quick");
 }
 
 /// What `--from` reads is what was run, byte for byte, censuses and verdicts included.
 #[test]
 fn a_comparison_is_made_from_the_records_alone() {
     let scratch = Scratch::new();
-    let run = ["reproduce", "tab:trapsexist", "--quick", "--out", "here"];
+    let run = ["reproduce", "tab:trapsexist", "--smoke", "--out", "here"];
     // On a busy machine the engine says how far it is, on stderr.
     let first = scratch.run(&[&run[..], &["--json"]].concat());
     assert_eq!(first.code, Some(0), "{}", first.errors);
@@ -115,7 +138,7 @@ fn from_names_what_is_not_there() {
         run.errors
     );
     fs::create_dir(scratch.path().join("there")).unwrap();
-    let manifest = r#"{"format":"foldglass-reproduce/1","version":"0","scale":"quick","seed":0}"#;
+    let manifest = r#"{"format":"foldglass-reproduce/1","version":"0","scale":"smoke","seed":0}"#;
     scratch.file("there/reproduce.json", manifest);
     let run = scratch.run(&["reproduce", "tab:shortfall", "--from", "there"]);
     assert_eq!(run.code, Some(2));
@@ -124,7 +147,7 @@ fn from_names_what_is_not_there() {
         "{}",
         run.errors
     );
-    for flag in ["--quick", "--full", "--dry-run"] {
+    for flag in ["--quick", "--smoke", "--full", "--dry-run"] {
         let run = scratch.run(&["reproduce", "--from", "there", flag]);
         assert_eq!(run.code, Some(2), "{flag}");
     }
@@ -179,7 +202,7 @@ fn every_format(scratch: &Scratch) {
 fn networks_are_compared_from_committed_records() {
     let scratch = Scratch::new();
     let items = ["tab:containment", "tab:escape", "fig:temperature_untied_b"];
-    let args = [&["reproduce"], &items[..], &["--quick", "--out", "here"]].concat();
+    let args = [&["reproduce"], &items[..], &["--smoke", "--out", "here"]].concat();
     let report = scratch.json(&args);
     let rows = |n: usize| report["items"][n]["rows"].as_array().unwrap();
     for (n, item) in items.iter().enumerate() {

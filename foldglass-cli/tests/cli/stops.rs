@@ -166,7 +166,7 @@ const TABLE: &[(&str, Ends)] = &[
     ("list", Short),
     (
         "reproduce",
-        Stopped("--quick tab:trapsexist --out reproduced", 0.5),
+        Stopped("--smoke tab:trapsexist --out reproduced", 0.5),
     ),
     ("report", Short),
     ("claims", Stopped("", 0.5)),

@@ -86,7 +86,7 @@ fn tables_are_cut_to_the_width_of_the_terminal_and_coloured_only_there() {
     }
     let scratch = Scratch::new();
     scratch
-        .run(&["reproduce", "tab:escape", "--quick", "--out", "here"])
+        .run(&["reproduce", "tab:escape", "--smoke", "--out", "here"])
         .success();
     let args = "reproduce tab:escape --from here --rows all";
     let narrow = in_terminal(&scratch, 90, args, false);

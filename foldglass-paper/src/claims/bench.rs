@@ -34,10 +34,10 @@ impl Bench {
     }
 
     /// One number or another, by the scale.
-    pub fn scaled<T>(&self, full: T, quick: T) -> T {
+    pub fn scaled<T>(&self, full: T, smoke: T) -> T {
         match self.scale {
-            Scale::Short | Scale::Full => full,
-            Scale::Quick => quick,
+            Scale::Quick | Scale::Short | Scale::Full => full,
+            Scale::Smoke => smoke,
         }
     }
 

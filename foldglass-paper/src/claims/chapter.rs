@@ -2,7 +2,7 @@
 
 use super::{ReproductionFacts, StatementVerdict, rows, table};
 use crate::error::Error;
-use crate::report::page::{Chapter, Sheet};
+use crate::report::page::{Block, Chapter, Sheet};
 
 /// The chapter.
 pub fn chapter(facts: &ReproductionFacts) -> Result<Chapter, Error> {
@@ -21,5 +21,10 @@ pub fn chapter(facts: &ReproductionFacts) -> Result<Chapter, Error> {
     Ok(Chapter::new("claims", "Every statement of the text")
         .short("statements")
         .prose(lead)
-        .sheet(sheet.keyed(["id"]).judged("verdict").beneath("evidence")))
+        .with(Block::Folded {
+            summary: format!("All {} statements", rows.len()),
+            blocks: vec![Block::Sheet(
+                sheet.keyed(["id"]).judged("verdict").beneath("evidence"),
+            )],
+        }))
 }

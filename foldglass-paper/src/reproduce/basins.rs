@@ -29,7 +29,7 @@ pub struct Flood {
 
 /// The longest length that is flooded at each scale: the work grows eightfold with each.
 const LONGEST: usize = 8;
-const QUICK_LONGEST: usize = 5;
+const SMOKE_LONGEST: usize = 5;
 
 /// What is recorded of a class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,8 +77,8 @@ pub fn read(directory: &Path) -> Result<Vec<BasinRecord>, Error> {
 pub fn make(floods: &[Flood], work: &Work<'_>) -> Result<(), Error> {
     let known = read(work.out)?;
     let longest = match work.scale {
-        Scale::Short | Scale::Full => LONGEST,
-        Scale::Quick => QUICK_LONGEST,
+        Scale::Quick | Scale::Short | Scale::Full => LONGEST,
+        Scale::Smoke => SMOKE_LONGEST,
     };
     for flood in floods.iter().filter(|flood| flood.length <= longest) {
         let is_own = |record: &BasinRecord| record.id == flood.id && record.version == VERSION;

@@ -149,7 +149,7 @@ impl Comparison {
 /// Compares the items asked for with the paper, or all that have records where none is named.
 pub fn compare(records: &Records, named: &[&'static Item]) -> Result<Comparison, Error> {
     let asked: Vec<&'static Item> = if named.is_empty() {
-        items::all().collect()
+        items::at(records.manifest.scale)
     } else {
         named.to_vec()
     };

@@ -31,8 +31,11 @@ pub struct Item {
 
 /// What a table or figure of the paper is for.
 pub struct About {
-    /// Its place in the paper: first the figures of the text, then the tables of app. G.
+    /// Its place in the report: first what the text has, then the tables of app. G.
     pub place: usize,
+    /// The number that it has in the paper, whose figures, tables and equations are numbered in the order of their
+    /// environments: where it has none, the section.
+    pub number: &'static str,
     /// Where the paper has it.
     pub section: &'static str,
     /// What the paper draws from it.
@@ -45,6 +48,8 @@ pub struct About {
 pub struct RecordFigure {
     /// The name of its file.
     pub file: &'static str,
+    /// What it shows, in words for a reader who does not see it.
+    pub shows: &'static str,
     /// The figure as SVG.
     pub draw: fn(&Records, Scale) -> String,
 }

@@ -15,16 +15,20 @@ pub mod relabelling;
 pub mod shortfall;
 pub mod temperature;
 pub mod temperature_b;
+pub mod theorem;
+pub mod transition;
 pub mod trapsexist;
 pub mod trapsfixed;
 
 use std::fmt;
 
 use super::classes::{QG03, TIED};
+use super::headlines::HEADLINES;
 use super::item::{Item, Key};
+use super::studies::Scale;
 
 /// All items, in the order of the paper's appendix. A new one is a module and its lines here.
-pub static ALL: [&Item; 11] = [
+pub static ALL: [&Item; 13] = [
     &equilibration::ITEM,
     &shortfall::ITEM,
     &regulator::ITEM,
@@ -36,6 +40,8 @@ pub static ALL: [&Item; 11] = [
     &temperature_b::ITEM,
     &relabelling::ITEM,
     &cures::ITEM,
+    &theorem::ITEM,
+    &transition::ITEM,
 ];
 
 /// What goes beyond the paper; these are run when they are named, or all of them by [`EXT`].
@@ -83,6 +89,8 @@ quantities! {
     TemperatureB: temperature_b::TemperatureBQuantity,
     Relabelling: relabelling::RelabellingQuantity,
     Cures: cures::CuresQuantity,
+    Theorem: theorem::TheoremQuantity,
+    Transition: transition::TransitionQuantity,
     ExtLengths: ext_lengths::ExtLengthsQuantity,
     ExtTraps: ext_traps::ExtTrapsQuantity,
     ExtCapture: ext_capture::ExtCaptureQuantity,
@@ -147,9 +155,18 @@ pub fn all() -> impl Iterator<Item = &'static Item> {
     ALL.into_iter().chain(BEYOND)
 }
 
-/// The item of a label.
+/// What a reproduction at a scale compares.
+pub fn at(scale: Scale) -> Vec<&'static Item> {
+    match scale {
+        Scale::Quick => HEADLINES.iter().map(|headline| &headline.item).collect(),
+        Scale::Smoke | Scale::Short | Scale::Full => all().collect(),
+    }
+}
+
+/// The item of a label, or the headline result of a name.
 pub fn one(label: &str) -> Option<&'static Item> {
-    all().find(|item| item.label == label)
+    let headlines = HEADLINES.iter().map(|headline| &headline.item);
+    all().chain(headlines).find(|item| item.label == label)
 }
 
 /// Every label and group, as they are written.
@@ -163,7 +180,6 @@ mod tests {
     use super::super::judge::judge;
     use super::super::records::Records;
     use super::super::stated::Entry;
-    use super::super::studies::Scale;
     use super::*;
 
     #[test]

@@ -127,7 +127,7 @@ const BARRIER_CAP: usize = 1_000_000;
 
 /// The most codes of a shelf: the paper's, and that of the smoke scale.
 const CAP: usize = 100_000;
-const QUICK_CAP: usize = 300;
+const SMOKE_CAP: usize = 300;
 
 impl Landscape {
     /// Reads what is recorded in the directory of a reproduction.
@@ -270,8 +270,8 @@ pub fn certify(
 ) -> Result<Done, Error> {
     let mut worked = Done::Nothing;
     let cap = match scale {
-        Scale::Short | Scale::Full => CAP,
-        Scale::Quick => QUICK_CAP,
+        Scale::Quick | Scale::Short | Scale::Full => CAP,
+        Scale::Smoke => SMOKE_CAP,
     };
     let certificates = directory.join(CERTIFICATES);
     let mut workers = Workers::new(

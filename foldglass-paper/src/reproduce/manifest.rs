@@ -29,7 +29,7 @@ const FORMAT: &str = "foldglass-reproduce/1";
 impl Default for ReproductionManifest {
     /// That of nothing: the smoke scale.
     fn default() -> ReproductionManifest {
-        ReproductionManifest::new(Scale::Quick, 0)
+        ReproductionManifest::new(Scale::Smoke, 0)
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
             ReproductionManifest::read(&place).unwrap().scale,
             Scale::Full
         );
-        for (scale, seed) in [(Scale::Quick, 3), (Scale::Full, 4)] {
+        for (scale, seed) in [(Scale::Smoke, 3), (Scale::Full, 4)] {
             let refused = keep(scale, seed).unwrap_err().to_string();
             assert!(refused.contains("the full scale with seed 3"), "{refused}");
         }

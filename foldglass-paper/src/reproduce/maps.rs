@@ -38,6 +38,8 @@ pub struct Map {
     /// Which tokens are rewarded: `final`, `process` or `process:W1,W2,..`.
     pub reward: &'static str,
     /// Whether the smoke scale maps it too.
+    pub smoke: bool,
+    /// Whether the headline results need it.
     pub quick: bool,
 }
 
@@ -52,14 +54,15 @@ impl Map {
             memory: 1,
             inputs: "uniform",
             reward: "final",
+            smoke: false,
             quick: false,
         }
     }
 
     /// The same, mapped at the smoke scale too.
-    pub const fn quick(self) -> Map {
+    pub const fn smoke(self) -> Map {
         Map {
-            quick: true,
+            smoke: true,
             ..self
         }
     }
@@ -76,7 +79,11 @@ impl Map {
     }
 
     fn is_at(&self, scale: Scale) -> bool {
-        self.quick || scale != Scale::Quick
+        match scale {
+            Scale::Smoke => self.smoke,
+            Scale::Quick => self.quick,
+            Scale::Short | Scale::Full => true,
+        }
     }
 }
 

@@ -29,6 +29,8 @@ pub enum Need {
 pub struct Step {
     /// Its name: the label of its item.
     pub name: &'static str,
+    /// About the processor seconds that it takes in full; only a progress bar rests on it.
+    pub seconds: u32,
     /// Does what is not done yet.
     pub run: fn(&Work<'_>) -> Result<(), Error>,
 }
@@ -66,10 +68,10 @@ impl Need {
         match (self, scale) {
             (Need::Study(source), _) => source.cost(scale),
             (Need::Fleet(_), _) => 0.0,
-            (Need::Census(_), _) | (Need::Certificates, Scale::Quick) => 1.0,
+            (Need::Census(_), _) | (Need::Certificates, Scale::Smoke) => 1.0,
             (Need::Certificates, _) => 30.0,
-            (Need::Work(_), Scale::Quick) => 5.0,
-            (Need::Work(_), _) => 200.0,
+            (Need::Work(step), Scale::Smoke | Scale::Quick) => f64::from(step.seconds.min(5)),
+            (Need::Work(step), _) => f64::from(step.seconds),
         }
     }
 

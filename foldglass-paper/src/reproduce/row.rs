@@ -173,7 +173,7 @@ impl Reference {
 }
 
 /// A stated number; a count as a share.
-fn value(stated: &Stated) -> Option<f64> {
+pub fn value(stated: &Stated) -> Option<f64> {
     match *stated {
         Stated::Mean { text, .. } | Stated::Effect { text, .. } => text.parse().ok(),
         Stated::Count(count) => count.rate(),

@@ -29,11 +29,11 @@ const ESTIMATOR: Estimator = Estimator::BatchMean;
 
 /// Random policies of each length.
 const POLICIES: u64 = 15;
-const QUICK_POLICIES: u64 = 3;
+const SMOKE_POLICIES: u64 = 3;
 
 /// Runs of a curve along runs.
 pub const RUNS: u64 = 8;
-const QUICK_RUNS: u64 = 2;
+const SMOKE_RUNS: u64 = 2;
 
 /// Points of a curve along runs.
 const POINTS: u64 = 32;
@@ -227,10 +227,10 @@ fn each<T: Send>(
 }
 
 /// How many policies a point has at the scale.
-fn policies(work: &Work<'_>, full: u64, quick: u64) -> u64 {
+fn policies(work: &Work<'_>, full: u64, smoke: u64) -> u64 {
     match work.scale {
-        Scale::Quick => quick,
-        Scale::Short | Scale::Full => full,
+        Scale::Smoke => smoke,
+        Scale::Quick | Scale::Short | Scale::Full => full,
     }
 }
 
@@ -254,7 +254,7 @@ fn begin(
 
 fn of_length(task: &str, length: usize, work: &Work<'_>) -> Result<SnrPoint, Error> {
     let class = class(task, length, work)?;
-    let found = each(policies(work, POLICIES, QUICK_POLICIES), work, |number| {
+    let found = each(policies(work, POLICIES, SMOKE_POLICIES), work, |number| {
         let mut run = begin(&class, BATCH, number, work)?;
         let ratio = snr(&run.policy(), ESTIMATOR, BATCH, work)?;
         Ok((ratio, run.expected_reward()))
@@ -273,7 +273,7 @@ fn along(task: &str, length: usize, batch: u32, work: &Work<'_>) -> Result<Vec<S
     let class = class(task, length, work)?;
     let updates = ROLLOUTS / u64::from(batch);
     let due = |point: u64| updates * point / POINTS;
-    let runs = each(policies(work, RUNS, QUICK_RUNS), work, |number| {
+    let runs = each(policies(work, RUNS, SMOKE_RUNS), work, |number| {
         let mut run = begin(&class, batch, number, work)?;
         let mut points = Vec::new();
         for point in 0..=POINTS {
@@ -300,7 +300,7 @@ fn of_groups(
     estimator: fn(u32) -> Estimator,
     work: &Work<'_>,
 ) -> Result<Vec<SnrPoint>, Error> {
-    let number = policies(work, POLICIES, QUICK_POLICIES);
+    let number = policies(work, POLICIES, SMOKE_POLICIES);
     let runs = each(number, work, |number| {
         let mut run = begin(class, BATCH, number, work)?;
         run.advance(updates);

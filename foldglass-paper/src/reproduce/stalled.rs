@@ -24,7 +24,7 @@ pub const BATCH: usize = 32;
 
 /// Updates of every run from a stalled start.
 pub const UPDATES: usize = 4096;
-const QUICK_UPDATES: usize = 300;
+const SMOKE_UPDATES: usize = 300;
 
 /// Learning rates of both.
 pub const RATES: [u32; 3] = [5, 50, 500];
@@ -32,7 +32,7 @@ pub const RATES: [u32; 3] = [5, 50, 500];
 /// Stalled starts of each class, and the exact runs that they are looked for in.
 const STARTS: usize = 24;
 const TRIED: u64 = 480;
-const QUICK_STARTS: usize = 2;
+const SMOKE_STARTS: usize = 2;
 
 /// The probability that a start from a code leaves to it; the other actions share the rest.
 pub const KEPT: f64 = 0.9;
@@ -148,8 +148,8 @@ struct Start {
 /// The first ends of exact runs whose greedy codes are below 1, and how many runs were tried for them.
 fn starts(class: &Class, by: ExactWay, work: &Work<'_>) -> Result<(u64, Vec<Start>), Error> {
     let wanted = match work.scale {
-        Scale::Quick => QUICK_STARTS,
-        Scale::Short | Scale::Full => STARTS,
+        Scale::Smoke => SMOKE_STARTS,
+        Scale::Quick | Scale::Short | Scale::Full => STARTS,
     };
     let settings = match by {
         ExactWay::Gradient => {
@@ -207,8 +207,8 @@ fn seed(work: &Work<'_>) -> u64 {
 
 fn follow(class: &Class, start: &Start, work: &Work<'_>) -> Result<StalledStart, Error> {
     let updates = match work.scale {
-        Scale::Quick => QUICK_UPDATES,
-        Scale::Short | Scale::Full => UPDATES,
+        Scale::Smoke => SMOKE_UPDATES,
+        Scale::Quick | Scale::Short | Scale::Full => UPDATES,
     };
     let (mut sampled, mut exact) = (Vec::new(), Vec::new());
     for (which, rate) in RATES.into_iter().enumerate() {

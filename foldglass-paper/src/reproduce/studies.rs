@@ -1,10 +1,12 @@
-//! Embeds the studies behind the items, and cuts them to the smoke scale.
+//! Embeds the studies behind the items, and cuts them to the smaller scales.
 //!
 //! They are files of `foldglass run`: copy one and change it.
 
 use foldglass_study::{Dynamics, Study};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::headlines;
 
 /// A study by its name, with its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +85,9 @@ pub const ALL: [StudyText; 14] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// A smoke test: few seeds, and the long runs cut short.
+    /// A smoke test of everything: few seeds, and the long runs cut short.
+    Smoke,
+    /// The runs behind the headline results ([`super::headlines`]), as many as the paper has, and no others.
     Quick,
     /// What the paper ran, but for the long studies of fig:trapsfixed: half of their traps, which is
     /// enough to judge by.
@@ -96,6 +100,7 @@ impl Scale {
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
+            Scale::Smoke => "smoke",
             Scale::Quick => "quick",
             Scale::Short => "short",
             Scale::Full => "full",
@@ -106,6 +111,7 @@ impl Scale {
     /// short scale, in their place.
     pub fn directory(self) -> &'static str {
         match self {
+            Scale::Smoke => "reproduction-smoke",
             Scale::Quick => "reproduction-quick",
             Scale::Short | Scale::Full => "reproduction",
         }
@@ -113,20 +119,20 @@ impl Scale {
 }
 
 /// The most runs of the smoke scale where runs share vectors, and so cost little.
-const QUICK_RUNS: u64 = 8;
+const SMOKE_RUNS: u64 = 8;
 
 /// The most runs of the smoke scale on classes with wide windows, at one temperature and at each of
 /// several.
-const QUICK_WIDE_RUNS: u64 = 2;
-const QUICK_SCAN_RUNS: u64 = 1;
+const SMOKE_WIDE_RUNS: u64 = 2;
+const SMOKE_SCAN_RUNS: u64 = 1;
 
 /// The most traps of a class at the smoke scale, and the chains to find them among: one in eight ends
 /// in one.
-const QUICK_TRAPS: u64 = 1;
-const QUICK_QUENCHES: u64 = 48;
+const SMOKE_TRAPS: u64 = 1;
+const SMOKE_QUENCHES: u64 = 48;
 
 /// The most sweeps of a chain, and the most iterations of CAVI, on them.
-const QUICK_LENGTHS: [(&str, u64); 3] = [("sweeps", 1_000), ("iterations", 300), ("updates", 300)];
+const SMOKE_LENGTHS: [(&str, u64); 3] = [("sweeps", 1_000), ("iterations", 300), ("updates", 300)];
 
 impl StudyText {
     /// The study at a scale. `seed` is that of the reproduction.
@@ -134,7 +140,8 @@ impl StudyText {
         let seed = seed.wrapping_add(self.offset);
         let mut study = Study::parse(self.text, seed).expect("an embedded study is well-formed");
         match scale {
-            Scale::Quick => shrink(&mut study),
+            Scale::Smoke => shrink(&mut study),
+            Scale::Quick => headlines::pick(&mut study),
             Scale::Short => halve(&mut study),
             Scale::Full => {}
         }
@@ -184,11 +191,11 @@ fn shrink(study: &mut Study) {
     let quenches = study.name == QUENCH_CORRELATED.name;
     for (dynamics, narrow) in study.dynamics.iter_mut().zip(narrow) {
         dynamics.runs = dynamics.runs.min(match (narrow, dynamics.points().len()) {
-            _ if dynamics.kind == PURE_STATE => QUICK_TRAPS,
-            _ if quenches => QUICK_QUENCHES,
-            (true, _) => QUICK_RUNS,
-            (false, 1) => QUICK_WIDE_RUNS,
-            (false, _) => QUICK_SCAN_RUNS,
+            _ if dynamics.kind == PURE_STATE => SMOKE_TRAPS,
+            _ if quenches => SMOKE_QUENCHES,
+            (true, _) => SMOKE_RUNS,
+            (false, 1) => SMOKE_WIDE_RUNS,
+            (false, _) => SMOKE_SCAN_RUNS,
         });
         if !narrow || [CAPTURE.name, SAMPLED.name].contains(&study.name.as_str()) {
             cut_runs(dynamics);
@@ -198,7 +205,7 @@ fn shrink(study: &mut Study) {
 
 /// Cuts the runs of a dynamics short.
 fn cut_runs(dynamics: &mut Dynamics) {
-    for (key, most) in QUICK_LENGTHS {
+    for (key, most) in SMOKE_LENGTHS {
         let Some(length) = dynamics.settings.get(key).and_then(Value::as_u64) else {
             continue;
         };
@@ -217,10 +224,13 @@ mod tests {
     #[test]
     fn every_study_is_read_and_named_as_its_file() {
         for source in ALL {
-            for scale in [Scale::Quick, Scale::Short, Scale::Full] {
+            for scale in [Scale::Smoke, Scale::Quick, Scale::Short, Scale::Full] {
                 let study = source.study(scale, 3);
                 assert_eq!(study.name, source.name);
-                study.checked().unwrap();
+                // Most studies have no part in the headline results.
+                if scale != Scale::Quick || !study.dynamics.is_empty() {
+                    study.checked().unwrap();
+                }
             }
         }
     }
@@ -228,7 +238,7 @@ mod tests {
     /// Records of earlier versions are read only if these stay.
     #[test]
     fn every_study_has_the_seed_that_it_always_had() {
-        let seeds = ALL.map(|source| (source.name, source.study(Scale::Quick, 5).seed - 5));
+        let seeds = ALL.map(|source| (source.name, source.study(Scale::Smoke, 5).seed - 5));
         let expected = [
             ("approach", 0),
             ("stationarity", 1 << 32),
@@ -270,7 +280,7 @@ mod tests {
             } else {
                 assert_eq!(short, full);
             }
-            assert!(source.cost(Scale::Quick) < source.cost(Scale::Full));
+            assert!(source.cost(Scale::Smoke) < source.cost(Scale::Full));
         }
         assert_eq!(PURE_TIED.cost(Scale::Full), f64::from(PURE_TIED.seconds));
     }
@@ -278,15 +288,15 @@ mod tests {
     #[test]
     fn the_smoke_scale_has_fewer_than_half_of_the_runs() {
         for source in ALL {
-            let (quick, full) = (source.study(Scale::Quick, 0), source.study(Scale::Full, 0));
-            for (quick, full) in quick.dynamics.iter().zip(&full.dynamics) {
+            let (smoke, full) = (source.study(Scale::Smoke, 0), source.study(Scale::Full, 0));
+            for (smoke, full) in smoke.dynamics.iter().zip(&full.dynamics) {
                 assert!(
-                    2 * quick.runs < full.runs,
+                    2 * smoke.runs < full.runs,
                     "{} of {}",
-                    quick.id,
+                    smoke.id,
                     source.name
                 );
-                assert_eq!(quick.axes, full.axes);
+                assert_eq!(smoke.axes, full.axes);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Lays the comparison out as tables: one line per item, and one line per number.
 
 use super::compare::{Compared, Comparison};
+use super::headlines::JudgedHeadline;
 use super::judge::ComparisonVerdict;
 use super::row::Row;
 use super::stated::Touches;
@@ -91,6 +92,43 @@ pub fn differences(comparison: &Comparison) -> Table {
             touches.into(),
             row.said().into(),
         ]);
+    }
+    table
+}
+
+/// The headline results, and below each its numbers.
+pub fn headlines(results: &[JudgedHeadline<'_>]) -> Table {
+    let interval = format!("{} % interval", 100.0 * INTERVAL_LEVEL);
+    let columns = [
+        Column::words("result, and its numbers").key("result"),
+        Column::words("paper"),
+        Column::words("ours"),
+        Column::words(&interval).key("interval"),
+        Column::words("verdict"),
+    ];
+    let mut table = Table::new(columns);
+    for (number, result) in results.iter().enumerate() {
+        let (claim, place) = (result.headline.item.title, result.about().number);
+        table.push([
+            format!("{} {claim} ({place})", number + 1).into(),
+            Cell::from(""),
+            Cell::from(""),
+            Cell::from(""),
+            result.verdict().words().to_uppercase().into(),
+        ]);
+        for (_, row) in &result.rows {
+            let interval = match (&row.interval_cell, &row.exact) {
+                (Cell::Missing, Some(_)) => Cell::from("exact"),
+                (interval, _) => interval.clone(),
+            };
+            table.push([
+                format!("    {}: {}", row.row, row.quantity).into(),
+                row.paper_cell.clone(),
+                row.ours_cell.clone(),
+                interval,
+                row.verdict.words().into(),
+            ]);
+        }
     }
     table
 }

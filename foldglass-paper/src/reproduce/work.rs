@@ -1,4 +1,4 @@
-//! Keeps what the items beyond the paper do besides studies and censuses, and reads what it left.
+//! Keeps what items do besides studies and censuses, and reads what it left.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,8 @@ use super::certified::Resources;
 use super::ends::{self, Ends};
 use super::files::write_json;
 use super::items;
+use super::items::theorem::{self, PathsRecord};
+use super::items::transition::{self, TransitionRecord};
 use super::maps::{self, MapRecord};
 use super::need::{Need, Step};
 use super::run::Done;
@@ -43,6 +45,10 @@ pub struct Worked {
     pub ratios: Vec<SnrRecord>,
     /// What came of starts at which exact RLVR stalls.
     pub stalled: Vec<StalledRecord>,
+    /// The transition of parity.
+    pub transition: Option<TransitionRecord>,
+    /// Paths from where RLVR stops.
+    pub paths: Option<PathsRecord>,
     /// Where the runs of studies ended.
     ends: Vec<Ends>,
     /// The steps that are done, by their names.
@@ -62,6 +68,8 @@ impl Worked {
             basins: basins::read(directory)?,
             ratios: sampled::read(directory)?,
             stalled: stalled::read(directory)?,
+            transition: transition::read(directory)?,
+            paths: theorem::read(directory)?,
             ends: ends::read(directory)?,
             done: done.collect(),
         })

@@ -2,9 +2,9 @@
 
 use kuva::prelude::{Layout, LegendEntry, Plot, SvgBackend, TickFormat, render_multiple};
 use kuva::render::annotations::ReferenceLine;
-use kuva::render::render::Scene;
+use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use super::{powers_of_ten, round_step, settled, styled};
+use super::{LABEL, TEXT, TITLE, powers_of_ten, round_step, settled, styled};
 
 /// An axis.
 pub struct Axis {
@@ -50,6 +50,50 @@ pub struct Frame {
     pub margins: [f64; 4],
 }
 
+/// A panel that goes into one column of a paper as it is: 9.5 cm wide, text of 8 points.
+pub const COLUMN: Frame = Frame {
+    size: [360.0, 250.0],
+    margins: [46.0, 12.0, 14.0, 42.0],
+};
+
+/// The same, a line higher, with a title.
+pub const TITLED: Frame = Frame {
+    size: [360.0, 270.0],
+    margins: [46.0, 12.0, 34.0, 42.0],
+};
+
+/// Narrower panels have the sizes of text of one column.
+const NARROW: f64 = 500.0;
+
+impl Frame {
+    /// The same with other room at the right, for names of curves beside their ends.
+    pub const fn right(self, right: f64) -> Frame {
+        let [left, _, top, bottom] = self.margins;
+        Frame {
+            margins: [left, right, top, bottom],
+            ..self
+        }
+    }
+
+    /// The same with other room at the left.
+    pub const fn left(self, left: f64) -> Frame {
+        let [_, right, top, bottom] = self.margins;
+        Frame {
+            margins: [left, right, top, bottom],
+            ..self
+        }
+    }
+
+    /// The sizes of text: ticks and labels of curves, names of axes, title.
+    fn text(&self) -> [u32; 3] {
+        if self.size[0] < NARROW {
+            [10, 11, 12]
+        } else {
+            [TEXT, LABEL, TITLE]
+        }
+    }
+}
+
 /// Where numbers stand in a panel.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
@@ -89,14 +133,28 @@ pub struct Panel {
     x: Axis,
     y: Axis,
     plots: Vec<Plot>,
+    labels: Vec<DirectLabel>,
+}
+
+/// A text that stands in a panel, in the colour of what it names.
+struct DirectLabel {
+    content: String,
+    place: [f64; 2],
+    colour: &'static str,
+    anchor: TextAnchor,
 }
 
 impl Panel {
     /// Axes without curves.
     pub fn new(title: impl Into<String>, frame: Frame, x: Axis, y: Axis) -> Panel {
         let [left, right, top, bottom] = frame.margins;
+        let [text, label, headline] = frame.text();
         let layout = styled(Layout::new((x.ends[0], x.ends[1]), (y.ends[0], y.ends[1])))
             .with_width(frame.size[0])
+            .with_tick_size(text)
+            .with_body_size(text)
+            .with_label_size(label)
+            .with_title_size(headline)
             .with_height(frame.size[1])
             .with_force_margins(left, right)
             .with_force_margins_y(top, bottom)
@@ -117,6 +175,7 @@ impl Panel {
             x,
             y,
             plots: Vec::new(),
+            labels: Vec::new(),
         }
     }
 
@@ -136,6 +195,52 @@ impl Panel {
         Panel { layout, ..self }
     }
 
+    /// With a text at a place between the axes, which ends there or begins there.
+    pub fn label(
+        self,
+        content: impl Into<String>,
+        [x, y]: [f64; 2],
+        colour: &'static str,
+        ends: bool,
+    ) -> Panel {
+        let places = self.places();
+        let anchor = if ends {
+            TextAnchor::End
+        } else {
+            TextAnchor::Start
+        };
+        self.text([places.x(x), places.y(y)], anchor, colour, content.into())
+    }
+
+    /// With the names of curves at the right of the axes, each at the height of the curve's end or as near to it as
+    /// the others leave room.
+    pub fn name_ends(mut self, names: Vec<(String, f64, &'static str)>) -> Panel {
+        let places = self.places();
+        let x = places.x(self.x.ends[1]) + 6.0;
+        let wanted: Vec<f64> = names.iter().map(|(_, y, _)| places.y(*y)).collect();
+        let line = 1.25 * f64::from(self.frame.text()[0]);
+        for ((name, _, colour), y) in names.into_iter().zip(spread(&wanted, line)) {
+            self = self.text([x, y], TextAnchor::Start, colour, name);
+        }
+        self
+    }
+
+    fn text(
+        mut self,
+        place: [f64; 2],
+        anchor: TextAnchor,
+        colour: &'static str,
+        content: String,
+    ) -> Panel {
+        self.labels.push(DirectLabel {
+            content,
+            place,
+            colour,
+            anchor,
+        });
+        self
+    }
+
     /// With a line across.
     pub fn line(self, line: ReferenceLine) -> Panel {
         let layout = self.layout.with_reference_line(line);
@@ -149,8 +254,55 @@ impl Panel {
 
     /// The drawing, to which more can be added.
     pub fn scene(self) -> Scene {
-        render_multiple(self.plots, self.layout)
+        let [size, ..] = self.frame.text();
+        let mut scene = render_multiple(self.plots, self.layout);
+        for label in self.labels {
+            let [x, y] = label.place;
+            scene.add(Primitive::Text {
+                x,
+                // The middle of the letters stands at the height asked for.
+                y: y + 0.35 * f64::from(size),
+                content: label.content,
+                size,
+                anchor: label.anchor,
+                rotate: None,
+                bold: false,
+                color: Some(label.colour.into()),
+            });
+        }
+        scene
     }
+}
+
+/// Heights near those that are wanted, `line` apart at least, in the same order.
+fn spread(wanted: &[f64], line: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|&a, &b| wanted[a].total_cmp(&wanted[b]));
+    // Names that would overlap stand together, around the middle of what they want.
+    let mut groups: Vec<(f64, Vec<usize>)> = Vec::new();
+    for n in order {
+        let mut group = (wanted[n], vec![n]);
+        while let Some((middle, members)) = groups.last() {
+            let room = line * (members.len() + group.1.len()) as f64 / 2.0;
+            if group.0 - middle >= room {
+                break;
+            }
+            let (middle, mut members) = groups.pop().expect("it is there");
+            let (a, b) = (members.len() as f64, group.1.len() as f64);
+            let middle = (a * middle + b * group.0) / (a + b);
+            members.extend(group.1);
+            group = (middle, members);
+        }
+        groups.push(group);
+    }
+    let mut places = wanted.to_vec();
+    for (middle, members) in groups {
+        let first = middle - line * (members.len() as f64 - 1.0) / 2.0;
+        for (n, member) in members.into_iter().enumerate() {
+            places[member] = first + line * n as f64;
+        }
+    }
+    places
 }
 
 /// A drawing as SVG: the same bytes for the same drawing.
@@ -195,6 +347,33 @@ mod tests {
         assert_eq!([places.x(-1.0), places.x(1.0)], [50.0, 270.0]);
         assert_eq!([places.y(0.0), places.y(2.0)], [160.0, 20.0]);
         assert_eq!([places.x(0.0), places.y(1.0)], [160.0, 90.0]);
+    }
+
+    #[test]
+    fn names_of_curves_keep_their_order_and_do_not_overlap() {
+        assert_eq!(spread(&[100.0, 20.0], 10.0), [100.0, 20.0]);
+        assert_eq!(spread(&[50.0, 50.0, 90.0], 10.0), [45.0, 55.0, 90.0]);
+        let close = spread(&[50.0, 58.0, 62.0], 10.0);
+        assert!(
+            (close[1] - close[0] - 10.0).abs() < 1e-9 && (close[2] - close[1] - 10.0).abs() < 1e-9
+        );
+        assert!((close.iter().sum::<f64>() - 170.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_label_stands_where_its_number_does_in_its_colour() {
+        let axis = || Axis::new("x", [0.0, 1.0]);
+        let panel =
+            Panel::new("", FRAME, axis(), axis()).label("here", [1.0, 1.0], "#123456", true);
+        let drawn = svg(&panel.scene());
+        let label = drawn
+            .split("<text")
+            .find(|text| text.contains(">here<"))
+            .unwrap();
+        assert!(
+            label.contains("#123456") && label.contains("270"),
+            "{label}"
+        );
     }
 
     #[test]

@@ -112,6 +112,9 @@ pub fn range(range: &Range) -> String {
     )
 }
 
+/// Narrower drawings are figures for one column of a paper.
+const COLUMN: f64 = 500.0;
+
 /// A drawing within a page: named for who does not see it, as wide as there is room, its ids its own.
 pub fn embedded(svg: &str, id: &str, alternative: &str) -> String {
     let begin = svg.find("<svg").unwrap_or(0);
@@ -129,6 +132,9 @@ pub fn embedded(svg: &str, id: &str, alternative: &str) -> String {
             more += &format!(" viewBox=\"0 0 {width} {height}\"");
         }
         more += &format!(" style=\"min-width:min({width}px,44rem)\"");
+        if width < COLUMN {
+            more += " class=\"column\"";
+        }
     }
     drawn.insert_str("<svg".len(), &more);
     // Ids are the page's, and a figure's own are found again by its name.

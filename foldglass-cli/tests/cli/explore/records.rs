@@ -88,7 +88,7 @@ fn check_point(server: &Server, point: &Value) {
 fn a_reproduction_lists_its_studies_and_each_can_be_opened() {
     let scratch = Scratch::new();
     let manifest =
-        r#"{"format":"foldglass-reproduce/1","version":"0.1.0","scale":"quick","seed":0}"#;
+        r#"{"format":"foldglass-reproduce/1","version":"0.1.0","scale":"smoke","seed":0}"#;
     std::fs::create_dir_all(scratch.path().join("again/report")).unwrap();
     scratch.file("again/reproduce.json", manifest);
     scratch.file("s.toml", STUDY);

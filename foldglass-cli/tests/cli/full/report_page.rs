@@ -18,6 +18,7 @@ const PROBE: &str = r#"
   const page = document;
   const root = page.documentElement;
   const all = (selector) => [...page.querySelectorAll(selector)];
+  all("details").forEach((one) => { one.open = true; });
   const width = root.clientWidth;
   const seen = (element) => { const box = element.getBoundingClientRect(); return box.width > 60 && box.height > 40; };
   const wide = all("body *").filter((element) => {
@@ -77,7 +78,7 @@ fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
             "tab:escape",
             "fig:temperature_untied_b",
         ])
-        .args(["--quick", "--out", "here", "--quiet"])
+        .args(["--smoke", "--out", "here", "--quiet"])
         .current_dir(scratch.path())
         .output()
         .unwrap();

@@ -117,8 +117,8 @@ pub fn chapter() -> Result<Chapter, Error> {
                   copy code one of them."
             .to_owned(),
     };
-    let chapter = Chapter::new("fig-joint-dictionary", "fig:joint_dictionary: reinforcement learning and spin glasses")
-        .short("fig:joint_dictionary")
+    let chapter = Chapter::new("fig-joint-dictionary", "Fig. 1: reinforcement learning and spin glasses")
+        .short("Fig. 1")
         .prose("*Section 2.* The paper’s dictionary, with the word of each in foldglass; and two codes, drawn.")
         .with(Block::Facts(facts))
         .with(Block::Figure(figure))

@@ -1,30 +1,41 @@
-//! Makes the chapter of a table or figure: what it says, where its numbers come from, every number.
+//! Makes the chapter of a table or figure: its verdict and figure, and folded every number and where it comes from.
 
-use super::super::compare::Compared;
+use super::super::compare::{Compared, JudgementCounts};
 use super::super::item::Item;
 use super::super::items;
 use super::super::records::Records;
 use super::super::row::Row;
 use super::super::tables::{self, Rows};
-use super::{id_of, provenance};
+use super::{id_of, name_of, provenance};
 use crate::report::page::{Block, Chapter, Figure, Range, Sheet};
 
-/// The chapter.
+/// Tables of fewer numbers stand open.
+const FEW: usize = 6;
+
+/// The chapter: the verdict and the figure, and folded what they rest on.
 pub fn chapter(compared: &Compared, records: &Records) -> Chapter {
     let label = compared.item;
     let item = items::one(label).expect("what was compared is an item");
-    let mut chapter =
-        Chapter::new(id_of(label), format!("{label}: {}", compared.title)).short(label);
+    let name = name_of(label);
+    let mut chapter = Chapter::new(id_of(label), format!("{name}: {}", compared.title)).short(name);
     chapter = chapter.prose(lead(compared, item));
-    chapter = chapter.with(Block::Facts(provenance::facts(item, compared, records)));
-    if let Some(svg) = &compared.svg {
-        chapter = chapter.with(Block::Figure(figure(compared, svg)));
+    if let (Some(svg), Some(drawn)) = (&compared.svg, &item.figure) {
+        chapter = chapter.with(Block::Figure(figure(compared, svg, drawn.shows)));
     }
-    chapter = chapter.sheet(sheet(compared));
-    if let Some(settings) = provenance::settings(item, records) {
-        chapter = chapter.with(settings);
-    }
-    chapter
+    let numbers = sheet(compared);
+    chapter = match compared.rows.len() {
+        few if few <= FEW => chapter.sheet(numbers),
+        many => chapter.with(Block::Folded {
+            summary: format!("All {many} numbers"),
+            blocks: vec![Block::Sheet(numbers)],
+        }),
+    };
+    let mut made = vec![Block::Facts(provenance::facts(item, compared, records))];
+    made.extend(provenance::settings(item, records));
+    chapter.with(Block::Folded {
+        summary: "How these numbers were made: command, time, settings of every run".to_owned(),
+        blocks: made,
+    })
 }
 
 fn lead(compared: &Compared, item: &Item) -> String {
@@ -42,10 +53,35 @@ fn lead(compared: &Compared, item: &Item) -> String {
     } else {
         " The networks were trained on a GPU; their records are committed and nothing was trained here."
     };
-    format!(
-        "{words}{gpu}\n\n**{} agree, {} differ, {} cannot tell**; {} more are not in the paper.",
-        counts.agree, counts.differ, counts.cannot_tell, counts.not_stated
-    )
+    format!("**{}**. {words}{gpu}", verdicts(counts))
+}
+
+/// `12 agree, 1 differs`; numbers that have no verdict last.
+fn verdicts(counts: &JudgementCounts) -> String {
+    let verb = |count: usize, one: &str, several: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {several}"),
+    };
+    let mut parts = vec![verb(counts.agree, "agrees", "agree")];
+    for (count, one, several) in [
+        (counts.differ, "differs", "differ"),
+        (counts.cannot_tell, "cannot be told", "cannot be told"),
+        (
+            counts.repeated,
+            "is counted elsewhere",
+            "are counted elsewhere",
+        ),
+        (
+            counts.not_stated,
+            "is not in the paper",
+            "are not in the paper",
+        ),
+    ] {
+        if count > 0 {
+            parts.push(verb(count, one, several));
+        }
+    }
+    parts.join(", ")
 }
 
 fn capital(text: &str) -> String {
@@ -54,13 +90,12 @@ fn capital(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-fn figure(compared: &Compared, svg: &str) -> Figure {
+fn figure(compared: &Compared, svg: &str, shows: &str) -> Figure {
     Figure {
         id: format!("{}-figure", id_of(compared.item)),
         svg: svg.to_owned(),
-        alternative: format!("{}: {}", compared.item, compared.title),
-        caption: "Drawn from the records; a point says its numbers when the pointer rests on it."
-            .to_owned(),
+        alternative: shows.to_owned(),
+        caption: format!("{shows}. A point shows its numbers under the pointer."),
     }
 }
 

@@ -18,16 +18,21 @@ use crate::report::{Cell, Column, Table};
 /// The command that makes an item.
 pub fn command(label: &str, scale: Scale, seed: u64) -> String {
     let scale = match scale {
-        Scale::Quick => " --quick",
+        Scale::Smoke => " --smoke",
+        // All of them at once: they share runs.
+        Scale::Quick => return with_seed("foldglass reproduce --quick".to_owned(), seed),
         Scale::Short => "",
         Scale::Full => " --full",
     };
-    let seed = if seed == 0 {
-        String::new()
+    with_seed(format!("foldglass reproduce {label}{scale}"), seed)
+}
+
+fn with_seed(command: String, seed: u64) -> String {
+    if seed == 0 {
+        command
     } else {
-        format!(" --seed {seed}")
-    };
-    format!("foldglass reproduce {label}{scale}{seed}")
+        format!("{command} --seed {seed}")
+    }
 }
 
 /// A time in words: `4 min of processor time, 3 min on 2 threads`.
@@ -46,7 +51,6 @@ pub fn facts(item: &Item, compared: &Compared, records: &Records) -> Vec<Fact> {
     let fact = |name, value| Fact { name, value };
     let command = command(item.label, manifest.scale, manifest.seed);
     let mut facts = vec![fact("command", format!("`{command}`"))];
-    let mut versions = vec![format!("foldglass {}", manifest.version)];
     for kept in item.fleets() {
         let Some(run) = records.fleets.run(&kept) else {
             continue;
@@ -57,10 +61,7 @@ pub fn facts(item: &Item, compared: &Compared, records: &Records) -> Vec<Fact> {
             .get("version")
             .and_then(Value::as_str)
             .unwrap_or("of unknown version");
-        versions = vec![
-            format!("trained by foldglass {version}"),
-            format!("compared by {}", manifest.version),
-        ];
+        facts.push(fact("trained by", format!("foldglass {version}")));
     }
     if item.fleets().next().is_none() {
         let made = if compared.missing_runs > 0 {
@@ -77,11 +78,6 @@ pub fn facts(item: &Item, compared: &Compared, records: &Records) -> Vec<Fact> {
         facts.push(fact("time it took", value));
     }
     facts.push(fact("independent runs", seeds(compared)));
-    facts.push(fact("version", versions.join(", ")));
-    facts.push(fact(
-        "scale and seed",
-        format!("{}, seed {}", manifest.scale.name(), manifest.seed),
-    ));
     facts
 }
 
@@ -116,8 +112,8 @@ fn seconds(run: &Fields) -> String {
     })
 }
 
-/// The settings of all runs, to be opened.
-pub fn settings(item: &Item, records: &Records) -> Option<Block> {
+/// The settings of all runs.
+pub fn settings(item: &Item, records: &Records) -> Vec<Block> {
     let mut blocks = Vec::new();
     let manifest = &records.manifest;
     let studies = item
@@ -153,8 +149,7 @@ pub fn settings(item: &Item, records: &Records) -> Option<Block> {
             blocks.push(Block::Prose(format!("```json\n{text}\n```")));
         }
     }
-    let summary = "Settings of every run".to_owned();
-    (!blocks.is_empty()).then_some(Block::Folded { summary, blocks })
+    blocks
 }
 
 fn of_studies(studies: &[Study]) -> Table {

@@ -17,7 +17,8 @@ pub static ITEM: Item = Item {
     label: "tab:containment",
     title: "updates until a network imitates a random code (committed records of an H200)",
     about: Some(About {
-        place: 8,
+        place: 10,
+        number: "Table 3",
         section: "section 5.1, app. G.4",
         says: "A modest transformer can be taught random codes, wider windows taking longer.",
         stakes: "It supports that networks can express tabular policies.",

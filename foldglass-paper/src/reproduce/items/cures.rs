@@ -17,7 +17,8 @@ pub static ITEM: Item = Item {
     label: "text:cures",
     title: "other methods without a strong regulator, T = 4 (committed records of an H200)",
     about: Some(About {
-        place: 4,
+        place: 6,
+        number: "App. G.5",
         section: "section 5.1, app. G.5",
         says: "Without a strong regulator no method that was tried learns T = 4.",
         stakes: "It is why the paper turns to entropy; here expert iteration with a little exploration learns it too, \

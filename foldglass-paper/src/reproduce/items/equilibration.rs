@@ -15,7 +15,8 @@ pub static ITEM: Item = Item {
     label: "tab:equilibration",
     title: "how fast Monte Carlo chains become stationary",
     about: Some(About {
-        place: 6,
+        place: 8,
+        number: "Table 1",
         section: "app. G.1",
         says: "The chains have settled, so that chains and RLVR may be compared.",
         stakes: "Speeds differ with the order of updates; that all untied chains arrive does not.",

@@ -17,7 +17,8 @@ pub static ITEM: Item = Item {
     label: "tab:escape",
     title: "barriers on lines between networks along escape paths (committed records of an H200)",
     about: Some(About {
-        place: 9,
+        place: 11,
+        number: "Table 4",
         section: "section 5.1, app. G.4",
         says: "Networks follow an escape path nearly without barriers between neighbours.",
         stakes: "It supports that networks inherit the benign landscape; how many steps are free of barriers depends \

@@ -28,6 +28,7 @@ pub static ITEM: Item = Item {
         Need::Study(studies::CAPTURE),
         Need::Work(Step {
             name: "ext:capture",
+            seconds: 200,
             run: |work| {
                 basins::make(&CLASSES.map(|class| class.flood), work)?;
                 ends::make(studies::CAPTURE, CAP, work)
@@ -39,6 +40,7 @@ pub static ITEM: Item = Item {
     shows_all: true,
     figure: Some(RecordFigure {
         file: "ext-capture.svg",
+        shows: "How often quenches of correlated parity end in a trap, by length, correlation and temperature, with 95 % intervals",
         draw,
     }),
 };
@@ -294,7 +296,7 @@ fn paper() -> Vec<Entry> { vec![
 ] }
 
 fn draw(records: &Records, scale: Scale) -> String {
-    let smoke = if scale == Scale::Quick {
+    let smoke = if scale == Scale::Smoke {
         ", SMOKE SCALE"
     } else {
         ""

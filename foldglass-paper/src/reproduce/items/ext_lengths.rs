@@ -30,6 +30,7 @@ pub static ITEM: Item = Item {
         Need::Study(studies::LENGTHS),
         Need::Work(Step {
             name: "ext:lengths",
+            seconds: 200,
             run: |work| {
                 maps::make(PARITY, work)?;
                 maps::make(&SHAPES, work)?;
@@ -42,6 +43,7 @@ pub static ITEM: Item = Item {
     shows_all: true,
     figure: Some(RecordFigure {
         file: "ext-lengths.svg",
+        shows: "Mean reward and runs at 1 against the temperature, for chains and RLVR on classes of several lengths",
         draw,
     }),
 };
@@ -51,23 +53,23 @@ const CAP: usize = 2_000;
 
 /// Parity with window (0,0), mapped whole.
 pub const PARITY: &[Map] = &[
-    Map::parity("parity T=5", &[5]).quick(),
-    Map::parity("parity T=1,2", &[1, 2]).quick(),
-    Map::parity("parity T=2,3", &[2, 3]).quick(),
-    Map::parity("parity T=3,4", &[3, 4]).quick(),
+    Map::parity("parity T=5", &[5]).smoke(),
+    Map::parity("parity T=1,2", &[1, 2]).smoke(),
+    Map::parity("parity T=2,3", &[2, 3]).smoke(),
+    Map::parity("parity T=3,4", &[3, 4]).smoke(),
     Map::parity("parity T=2,5", &[2, 5]),
     Map::parity("parity T=4,5", &[4, 5]),
-    Map::parity("parity T=1,2,3", &[1, 2, 3]).quick(),
-    Map::parity("parity T=2,3,4", &[2, 3, 4]).quick(),
+    Map::parity("parity T=1,2,3", &[1, 2, 3]).smoke(),
+    Map::parity("parity T=2,3,4", &[2, 3, 4]).smoke(),
     Map::parity("parity T=3,4,5", &[3, 4, 5]),
     Map::parity("parity T=1,3,5", &[1, 3, 5]),
     Map::parity("parity T=2,3,5", &[2, 3, 5]),
     Map::parity("parity T=2,4,5", &[2, 4, 5]),
     Map::parity("parity T=4,5,6", &[4, 5, 6]),
-    Map::parity("parity T=1..4", &[1, 2, 3, 4]).quick(),
+    Map::parity("parity T=1..4", &[1, 2, 3, 4]).smoke(),
     Map::parity("parity T=2..5", &[2, 3, 4, 5]),
     Map::parity("parity T=3..6", &[3, 4, 5, 6]),
-    Map::parity("parity T=1..5", &[1, 2, 3, 4, 5]).quick(),
+    Map::parity("parity T=1..5", &[1, 2, 3, 4, 5]).smoke(),
     Map::parity("parity T=2..6", &[2, 3, 4, 5, 6]),
     Map::parity("parity T=1..6", &[1, 2, 3, 4, 5, 6]),
     Map::parity("parity T=1..7", &[1, 2, 3, 4, 5, 6, 7]),
@@ -77,7 +79,7 @@ pub const PARITY: &[Map] = &[
 const SHAPES: [Map; 6] = [
     Map {
         window: [1, 0],
-        ..Map::parity("parity (1,0) T=1,2,3", &[1, 2, 3]).quick()
+        ..Map::parity("parity (1,0) T=1,2,3", &[1, 2, 3]).smoke()
     },
     Map {
         window: [1, 0],
@@ -89,7 +91,7 @@ const SHAPES: [Map; 6] = [
     },
     Map {
         memory: 2,
-        ..Map::parity("parity memory 2 T=1,2,3", &[1, 2, 3]).quick()
+        ..Map::parity("parity memory 2 T=1,2,3", &[1, 2, 3]).smoke()
     },
     Map {
         memory: 2,
@@ -97,7 +99,7 @@ const SHAPES: [Map; 6] = [
     },
     Map {
         task: "z:3",
-        ..Map::parity("Z_3 T=1,2", &[1, 2]).quick()
+        ..Map::parity("Z_3 T=1,2", &[1, 2]).smoke()
     },
 ];
 
@@ -311,7 +313,7 @@ const PANELS: [(&str, &str); 4] = [
 ];
 
 fn draw(records: &Records, scale: Scale) -> String {
-    let smoke = if scale == Scale::Quick {
+    let smoke = if scale == Scale::Smoke {
         ", SMOKE SCALE"
     } else {
         ""

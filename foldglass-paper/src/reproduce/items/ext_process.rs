@@ -20,6 +20,7 @@ pub static ITEM: Item = Item {
     about: None,
     needs: &[Need::Work(Step {
         name: "ext:process",
+        seconds: 120,
         run: |work| maps::make(&CLASSES.concat(), work),
     })],
     measure,
@@ -30,21 +31,21 @@ pub static ITEM: Item = Item {
 
 /// A class under the outcome reward, and under process rewards of equal, rising and falling weights.
 macro_rules! rewarded {
-    ($task:literal, $length:literal, ($p:literal, $f:literal), $inputs:literal, $rising:literal, $falling:literal, $quick:literal) => {
+    ($task:literal, $length:literal, ($p:literal, $f:literal), $inputs:literal, $rising:literal, $falling:literal, $smoke:literal) => {
         [
-            rewarded!(@one $task, $length, $p, $f, $inputs, "final", $quick),
-            rewarded!(@one $task, $length, $p, $f, $inputs, "process", $quick),
-            rewarded!(@one $task, $length, $p, $f, $inputs, concat!("process:", $rising), $quick),
-            rewarded!(@one $task, $length, $p, $f, $inputs, concat!("process:", $falling), $quick),
+            rewarded!(@one $task, $length, $p, $f, $inputs, "final", $smoke),
+            rewarded!(@one $task, $length, $p, $f, $inputs, "process", $smoke),
+            rewarded!(@one $task, $length, $p, $f, $inputs, concat!("process:", $rising), $smoke),
+            rewarded!(@one $task, $length, $p, $f, $inputs, concat!("process:", $falling), $smoke),
         ]
     };
-    (@one $task:literal, $length:literal, $p:literal, $f:literal, $inputs:literal, $reward:expr, $quick:literal) => {
+    (@one $task:literal, $length:literal, $p:literal, $f:literal, $inputs:literal, $reward:expr, $smoke:literal) => {
         Map {
             task: $task,
             window: [$p, $f],
             inputs: $inputs,
             reward: $reward,
-            quick: $quick,
+            smoke: $smoke,
             ..Map::parity(
                 concat!($task, " (", $p, ",", $f, ") T=", $length, " ", $inputs, ", ", $reward),
                 &[$length],

@@ -36,6 +36,7 @@ pub static ITEM: Item = Item {
         Need::Study(studies::SAMPLED),
         Need::Work(Step {
             name: "ext:sampled",
+            seconds: 400,
             run: |work| {
                 sampled::make(&CURVES, work)?;
                 stalled::make(&STALLED.map(|(_, class)| class), work)
@@ -47,6 +48,7 @@ pub static ITEM: Item = Item {
     shows_all: true,
     figure: Some(RecordFigure {
         file: "ext-sampled.svg",
+        shows: "Reward reached by sampled policy gradients against the number of rollouts of an update, and the signal-to-noise ratio of the gradient",
         draw: drawing::draw,
     }),
 };

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use foldglass::support::stats::{Interval, Summary};
+
+use crate::report::INTERVAL_LEVEL;
+use crate::report::figure::PlotPoint;
 use crate::reproduce::classes::{
     ClassId, PARITY, QG, QG03, QG11_3456, QG21_345, QG21_456, UNTIED, Z5,
 };
@@ -9,6 +13,7 @@ use crate::reproduce::item::{About, Item, Number};
 use crate::reproduce::measured::{Measured, ScanPoint};
 use crate::reproduce::need::Need;
 use crate::reproduce::records::{Records, Sample};
+use crate::reproduce::row::value;
 use crate::reproduce::stated::{Entry, beside, count, entry, mean, peak, spread};
 use crate::reproduce::studies::{PLAIN, RESETS, SCAN, StudyText};
 
@@ -17,7 +22,8 @@ pub static ITEM: Item = Item {
     label: "tab:regulator",
     title: "temperature and resets on the untied classes",
     about: Some(About {
-        place: 10,
+        place: 12,
+        number: "Table 5",
         section: "app. G.5",
         says: "Which temperature, and whether resets, bring RLVR to reward 1, class by class.",
         stakes: "It gives the figure’s numbers.",
@@ -179,6 +185,46 @@ pub fn scan_rewards() -> Vec<Entry> { vec![
     entry(QG03, BestTau, peak(None, 12)),
     entry(QG03, RewardAt(1e-7), mean("0.1999", 12)),
 ] }
+
+const IN_CAPTION: &str = "the caption of tab:regulator";
+
+/// The figure prints no numbers: they stand in tab:regulator, and these in its caption.
+#[rustfmt::skip]
+pub fn caption() -> Vec<Entry> { vec![
+    entry(Z5, RewardAt(1e-8), beside("0.8030", 82, 240)).note(IN_CAPTION),
+    entry(QG21_345, RewardAt(1e-5), mean("0.9960", 12)).note(IN_CAPTION).reason(QUENCH),
+] }
+
+/// The means that the paper states of the scan of a class, at log10 of tau, the coldest first.
+pub fn stated_means(class: ClassId) -> Vec<(f64, f64)> {
+    let all = [scan_rewards(), caption()].concat();
+    let own = all.iter().filter(|entry| entry.key.class == class);
+    let mut points: Vec<(f64, f64)> = own
+        .filter_map(|entry| match entry.key.quantity {
+            super::Quantity::Regulator(RewardAt(tau)) => Some((tau.log10(), value(&entry.paper)?)),
+            _ => None,
+        })
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+/// The means at log10 of tau; no reward is outside 0 to 1.
+pub fn points(scan: &[(f64, Sample)]) -> Vec<PlotPoint> {
+    let point = |(tau, sample): &(f64, Sample)| {
+        let summary = Summary::of(&sample.rewards)?;
+        let interval = summary.interval(INTERVAL_LEVEL);
+        Some(PlotPoint {
+            x: tau.log10(),
+            y: summary.mean,
+            interval: interval.map(|Interval { low, high }| Interval {
+                low: low.max(0.0),
+                high: high.min(1.0),
+            }),
+        })
+    };
+    scan.iter().filter_map(point).collect()
+}
 
 /// The same, runs at 1.
 #[rustfmt::skip]

@@ -15,7 +15,8 @@ pub static ITEM: Item = Item {
     label: "text:relabelling",
     title: "relabelled tokens in the transformer, eighteen settings at c = 0 (committed records of an H200)",
     about: Some(About {
-        place: 5,
+        place: 7,
+        number: "App. G.5",
         section: "app. G.5",
         says: "Relabelling emitted tokens, the networks’ counterpart of resets, helps mildly.",
         stakes: "How mildly depends on shares and periods that the paper does not name; it solves the task nowhere.",

@@ -18,7 +18,8 @@ pub static ITEM: Item = Item {
     label: "tab:shortfall",
     title: "where chains and plain RLVR end",
     about: Some(About {
-        place: 7,
+        place: 9,
+        number: "Table 2",
         section: "section 5, app. G.3",
         says: "Monte Carlo reaches reward 1 on every untied class where plain RLVR mostly does not.",
         stakes: "This is the gap that the paper explains; it would close if RLVR reached 1 here.",

@@ -17,7 +17,8 @@ pub static ITEM: Item = Item {
     label: "tab:trapsexist",
     title: "traps of correlated parity, and of the tied class",
     about: Some(About {
-        place: 11,
+        place: 13,
+        number: "Table 6",
         section: "section 5, app. G.6",
         says: "Correlated inputs and tied cells do make traps, counted exactly and certified.",
         stakes: "It is the paper’s counterexample to benignity; a count that is off by a tolerance changes no \
@@ -177,7 +178,8 @@ pub const CORRELATED: [ClassId; 5] = [
 /// Where the inputs are not correlated.
 pub const UNCORRELATED_8: ClassId = ClassId::named("parity k=1/2 T=8");
 
-const fn correlated(length: usize) -> CensusRecipe {
+/// The census of correlated parity at a length.
+pub const fn correlated(length: usize) -> CensusRecipe {
     CensusRecipe {
         length,
         repeat: "9/10",
@@ -192,7 +194,7 @@ const TOLERANT: CensusRecipe = CensusRecipe {
 };
 
 /// Where the inputs are not correlated.
-const UNCORRELATED: CensusRecipe = CensusRecipe {
+pub const UNCORRELATED: CensusRecipe = CensusRecipe {
     repeat: "1/2",
     ..correlated(8)
 };

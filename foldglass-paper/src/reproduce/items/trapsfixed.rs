@@ -27,6 +27,7 @@ pub static ITEM: Item = Item {
     title: "MC stationary marginals against the CAVI endpoints seeded at them",
     about: Some(About {
         place: 1,
+        number: "Fig. 2",
         section: "section 3.3, app. G.2",
         says: "What Monte Carlo settles into is, cell by cell, a fixed point of tabular RLVR.",
         stakes: "If it failed, traps of the spin model would say nothing about training.",
@@ -42,6 +43,7 @@ pub static ITEM: Item = Item {
     shows_all: true,
     figure: Some(RecordFigure {
         file: "fig-trapsfixed.svg",
+        shows: "Reward, Bhattacharyya coefficient with its null, and entropy of pure states against the temperature, for correlated and for tied traps",
         draw: figure::draw,
     }),
 };

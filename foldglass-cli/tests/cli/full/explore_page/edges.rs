@@ -26,7 +26,7 @@ fn what_the_page_says_stays_true_when_things_change() {
     fs::write(scratch.path().join("study.toml"), STUDY).unwrap();
     fs::create_dir_all(scratch.path().join("again")).unwrap();
     let manifest =
-        r#"{"format":"foldglass-reproduce/1","version":"0.1.0","scale":"quick","seed":0}"#;
+        r#"{"format":"foldglass-reproduce/1","version":"0.1.0","scale":"smoke","seed":0}"#;
     fs::write(scratch.path().join("again/reproduce.json"), manifest).unwrap();
     for name in ["first", "second"] {
         let out = format!("again/{name}");

@@ -26,7 +26,7 @@ const DRAWN_GROUPS: [u32; 4] = [3, 4, 8, 64];
 
 /// The figure.
 pub fn draw(records: &Records, scale: Scale) -> String {
-    let smoke = if scale == Scale::Quick {
+    let smoke = if scale == Scale::Smoke {
         ", SMOKE SCALE"
     } else {
         ""

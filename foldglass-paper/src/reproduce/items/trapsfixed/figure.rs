@@ -1,27 +1,25 @@
-//! Draws fig:trapsfixed: reward, Bhattacharyya coefficient and null on the left axis, entropy on the
-//! right, one panel per family.
+//! Draws fig:trapsfixed: one column of panels per family, above reward, Bhattacharyya coefficient and null, below the
+//! entropy.
 
 use foldglass::support::stats::{Interval, Summary};
-use kuva::prelude::{MarkerShape, TickFormat};
-use kuva::render::render::{Primitive, Scene, TextAnchor};
+use kuva::prelude::{LinePlot, MarkerShape, Plot, TickFormat};
+use kuva::render::render::{Primitive, Scene};
 
-use super::{FAMILIES, Family, Run, at, of_traps, runs, temperatures};
-use crate::report::figure::panel::{Axis, Frame, Panel, Places, grid};
+use super::{
+    AveragedCurve, FAMILIES, Family, Run, TrapsFixedQuantity, at, of_traps, runs, temperatures,
+};
+use crate::report::figure::panel::{Axis, Frame, Panel, Places, TITLED, grid};
 use crate::report::figure::{
-    BLACK, BLUE, Look, PLAIN, PlotPoint, VERMILION, WIDTH, curve_named, legend, line, round_step,
-    tau, text,
+    BLACK, BLUE, GREY, Look, PlotPoint, VERMILION, curve_named, paper_marks, tau,
 };
 use crate::reproduce::records::Records;
+use crate::reproduce::row::value;
 use crate::reproduce::studies::Scale;
 
-const FRAME: Frame = Frame {
-    size: [WIDTH, 430.0],
-    margins: [75.0, 330.0, 50.0, 60.0],
-};
+const FRAME: Frame = TITLED;
 
-/// The left axis.
-const LOW: f64 = 0.0;
-const HIGH: f64 = 1.05;
+/// The axis of rewards and coefficients.
+const Y: [f64; 2] = [0.0, 1.05];
 
 const GREEN: &str = "#009e73";
 
@@ -40,103 +38,135 @@ struct Mark {
     open: bool,
 }
 
-/// Where numbers stand in a panel.
-struct Axes {
-    /// log10 of tau at both ends.
-    ends: [f64; 2],
-    /// The entropy that stands at 1 of the left axis.
-    entropy: f64,
-    places: Places,
-}
+/// What a panel shows: a name, its look, its points.
+type Curve = (&'static str, Look, Vec<Mark>);
 
-/// The figure as SVG: a panel below the other.
+/// The figure as SVG: families side by side.
 pub fn draw(records: &Records, scale: Scale) -> String {
-    let scenes = FAMILIES.iter().map(|family| scene(records, family, scale));
-    grid(&scenes.collect::<Vec<Scene>>(), 1)
+    let above = FAMILIES
+        .iter()
+        .map(|family| rewards_panel(records, family, scale));
+    let below = FAMILIES.iter().map(|family| entropy_panel(records, family));
+    grid(&above.chain(below).collect::<Vec<Scene>>(), FAMILIES.len())
 }
 
-fn scene(records: &Records, family: &'static Family, scale: Scale) -> Scene {
-    let (taus, runs) = (temperatures(records, family), runs(records, family));
-    let uniform = family.classes.iter().map(|class| class.uniform());
+/// log10 of tau at both ends of the axis.
+fn ends(taus: &[f64]) -> [f64; 2] {
     let logs = taus.iter().map(|tau| tau.log10());
-    let ends = [
+    [
         logs.clone().fold(f64::INFINITY, f64::min) - 0.15,
         logs.fold(f64::NEG_INFINITY, f64::max) + 0.15,
-    ];
-    let axes = Axes {
-        ends,
-        places: Places::new(FRAME, ends, [LOW, HIGH]),
-        entropy: uniform.clone().fold(0.0, f64::max),
-    };
-    let names = [
-        "MC reward",
-        "Bhattacharyya coefficient",
-        "its null",
-        "entropy over that of uniform cells",
-    ];
-    let curves = [
-        (REWARD, rewards(&runs, &taus)),
+    ]
+}
+
+fn rewards_panel(records: &Records, family: &'static Family, scale: Scale) -> Scene {
+    let (taus, runs) = (temperatures(records, family), runs(records, family));
+    let ends = ends(&taus);
+    let curves: [Curve; 3] = [
+        ("MC reward", REWARD, rewards(&runs, &taus)),
         (
+            "Bhattacharyya coefficient",
             COEFFICIENT,
-            averages(&runs, &taus, "bhattacharyya", 1.0, Bars::Drawn),
+            averages(&runs, &taus, "bhattacharyya", Bars::Drawn),
         ),
         (
+            "its null",
             NULL,
-            averages(&runs, &taus, "bhattacharyya_null", 1.0, Bars::None),
-        ),
-        (
-            ENTROPY,
-            averages(&runs, &taus, "entropy", axes.entropy, Bars::None),
+            averages(&runs, &taus, "bhattacharyya_null", Bars::None),
         ),
     ];
-    let plots = curves.iter().zip(names).flat_map(|((look, marks), name)| {
+    let smoke = if scale == Scale::Smoke {
+        ", SMOKE SCALE"
+    } else {
+        ""
+    };
+    let y = Axis::new("reward, coefficient", Y)
+        .every(0.2)
+        .written(TickFormat::Fixed(1));
+    let title = format!("{}{smoke}", family.title);
+    let panel = Panel::new(title, FRAME, Axis::of_powers("τ", ends), y)
+        .plots([paper_marks(stated(family), 6.0)]);
+    // The curves leave this corner free.
+    let corner = ends[0] + 0.04 * (ends[1] - ends[0]);
+    let names = [
+        "● MC reward",
+        "■ Bhattacharyya coefficient",
+        "▲ its null",
+        "× the paper's reward",
+    ];
+    let colours = [BLACK, BLUE, VERMILION, GREY];
+    let names = names.into_iter().zip(colours).enumerate();
+    let panel = names.fold(panel, |panel, (n, (name, colour))| {
+        panel.label(name, [corner, 0.29 - 0.075 * n as f64], colour, false)
+    });
+    scene(panel, &curves)
+}
+
+/// The rewards that the paper states of a family, at log10 of tau.
+fn stated(family: &Family) -> Vec<(f64, f64)> {
+    let own = |entry: &crate::reproduce::stated::Entry| match entry.key.quantity {
+        _ if entry.key.class != family.class => None,
+        crate::reproduce::items::Quantity::TrapsFixed(TrapsFixedQuantity::At(
+            AveragedCurve::Reward,
+            tau,
+        )) => Some((tau.log10(), value(&entry.paper)?)),
+        _ => None,
+    };
+    super::paper().iter().filter_map(own).collect()
+}
+
+fn entropy_panel(records: &Records, family: &'static Family) -> Scene {
+    let (taus, runs) = (temperatures(records, family), runs(records, family));
+    let ends = ends(&taus);
+    let curves: [Curve; 1] = [(
+        "entropy",
+        ENTROPY,
+        averages(&runs, &taus, "entropy", Bars::None),
+    )];
+    let uniform: Vec<f64> = family.classes.iter().map(|class| class.uniform()).collect();
+    let most = 1.1 * uniform.iter().copied().fold(0.0, f64::max);
+    let y = Axis::new("Σ H(π), nats", [0.0, most]).written(TickFormat::Fixed(0));
+    let dotted = uniform.iter().map(|&value| {
+        let line = LinePlot::new()
+            .with_data(vec![(ends[0], value), (ends[1], value)])
+            .with_color(GREEN)
+            .with_stroke_width(1.0)
+            .with_dotted();
+        Plot::Line(line)
+    });
+    let corner = ends[0] + 0.04 * (ends[1] - ends[0]);
+    let panel = Panel::new("", FRAME, Axis::of_powers("τ", ends), y)
+        .plots(dotted)
+        .label(
+            "dotted: all cells uniform",
+            [corner, 0.62 * most],
+            GREEN,
+            false,
+        )
+        .label(
+            "open: fewer than half of the traps",
+            [corner, 0.55 * most],
+            GREY,
+            false,
+        );
+    scene(panel, &curves)
+}
+
+/// The panel with its curves.
+fn scene(panel: Panel, curves: &[Curve]) -> Scene {
+    let places = panel.places();
+    let plots = curves.iter().flat_map(|(name, look, marks)| {
         let points: Vec<PlotPoint> = marks.iter().map(|mark| mark.point).collect();
         curve_named(&points, *look, |point| {
             format!("{name}, τ = {}", tau(point.x))
         })
     });
-    let mut scene = panel(family, &axes, scale).plots(plots).scene();
-    for (_, marks) in &curves {
-        marks
-            .iter()
-            .filter(|mark| mark.open)
-            .for_each(|mark| open(&mut scene, &axes, mark));
+    let mut scene = panel.plots(plots).scene();
+    let marks = curves.iter().flat_map(|(_, _, marks)| marks);
+    for mark in marks.filter(|mark| mark.open) {
+        open(&mut scene, &places, mark);
     }
-    for value in uniform {
-        let y = axes.places.y(value / axes.entropy);
-        scene.add(Primitive::Line {
-            x1: axes.places.x(axes.ends[0]),
-            y1: y,
-            x2: axes.places.x(axes.ends[1]),
-            y2: y,
-            stroke: GREEN.into(),
-            stroke_width: 1.0,
-            stroke_dasharray: Some("2 4".to_owned()),
-        });
-    }
-    right_axis(&mut scene, &axes);
-    said(&mut scene);
     scene
-}
-
-fn panel(family: &Family, axes: &Axes, scale: Scale) -> Panel {
-    let smoke = if scale == Scale::Quick {
-        ", SMOKE SCALE"
-    } else {
-        ""
-    };
-    let y = Axis::new("reward, coefficient", [LOW, HIGH])
-        .every(0.2)
-        .written(TickFormat::Fixed(1));
-    let entries = vec![
-        legend("MC reward", REWARD),
-        legend("Bhattacharyya coefficient", COEFFICIENT),
-        legend("its null", NULL),
-        legend("entropy (right axis)", ENTROPY),
-    ];
-    let title = format!("{}{smoke}", family.title);
-    let place = [WIDTH - 235.0, FRAME.margins[2]];
-    Panel::new(title, FRAME, Axis::of_powers("τ", axes.ends), y).legend(entries, place, 220.0)
 }
 
 /// The mean reward of all traps and replicas.
@@ -165,14 +195,11 @@ enum Bars {
     None,
 }
 
-/// The mean of a number over the finite-temperature traps, in units.
-fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, unit: f64, bars: Bars) -> Vec<Mark> {
+/// The mean of a number over the finite-temperature traps.
+fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, bars: Bars) -> Vec<Mark> {
     let mark = |&tau: &f64| {
         let all = at(runs, tau);
-        let values: Vec<f64> = of_traps(&all, key)
-            .iter()
-            .map(|value| value / unit)
-            .collect();
+        let values = of_traps(&all, key);
         let summary = Summary::of(&values)?;
         let sd = summary.sd.filter(|_| bars == Bars::Drawn);
         Some(Mark {
@@ -181,7 +208,7 @@ fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, unit: f64, bars: Bars) ->
                 y: summary.mean,
                 interval: sd.map(|sd| Interval {
                     low: summary.mean - sd,
-                    high: (summary.mean + sd).min(HIGH),
+                    high: (summary.mean + sd).min(Y[1]),
                 }),
             },
             open: 2 * values.len() < all.len(),
@@ -191,10 +218,10 @@ fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, unit: f64, bars: Bars) ->
 }
 
 /// Opens a marker.
-fn open(scene: &mut Scene, axes: &Axes, mark: &Mark) {
+fn open(scene: &mut Scene, places: &Places, mark: &Mark) {
     scene.add(Primitive::Circle {
-        cx: axes.places.x(mark.point.x),
-        cy: axes.places.y(mark.point.y),
+        cx: places.x(mark.point.x),
+        cy: places.y(mark.point.y),
         r: 2.4,
         fill: "#ffffff".into(),
         fill_opacity: None,
@@ -203,55 +230,19 @@ fn open(scene: &mut Scene, axes: &Axes, mark: &Mark) {
     });
 }
 
-/// The entropy in nats, five ticks up to that of uniform cells.
-fn right_axis(scene: &mut Scene, axes: &Axes) {
-    let right = axes.places.x(axes.ends[1]);
-    line(
-        scene,
-        [right, axes.places.y(LOW)],
-        [right, axes.places.y(HIGH)],
-        GREEN,
-        1.0,
-    );
-    let step = round_step(axes.entropy / 4.0);
-    let mut value = 0.0;
-    while value <= axes.entropy * HIGH {
-        let y = axes.places.y(value / axes.entropy);
-        line(scene, [right, y], [right + 5.0, y], GREEN, 1.0);
-        let place = [right + 8.0, y + 4.0];
-        text(scene, place, TextAnchor::Start, PLAIN, format!("{value}"));
-        value += step;
-    }
-    let place = [right + 8.0, axes.places.y(HIGH) - 12.0];
-    text(scene, place, TextAnchor::Start, PLAIN, "Σ H(π), nats");
-}
-
-/// What the marks mean, below the legend.
-fn said(scene: &mut Scene) {
-    let lines = [
-        "bars: one standard deviation",
-        "over the traps",
-        "dotted: all cells uniform",
-        "open: fewer than half of the",
-        "traps enter; missing: none",
-    ];
-    for (number, said) in lines.into_iter().enumerate() {
-        let place = [
-            WIDTH - 225.0,
-            FRAME.margins[2] + 140.0 + 18.0 * number as f64,
-        ];
-        text(scene, place, TextAnchor::Start, PLAIN, said);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_without_records_has_its_axes_and_legends() {
+    fn a_figure_without_records_has_its_axes_names_and_the_paper_s_rewards() {
         let svg = draw(&Records::planned(Scale::Full), Scale::Full);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         assert_eq!(svg.matches("Bhattacharyya coefficient").count(), 2);
+        assert_eq!(svg.matches("nats").count(), 2);
+        // 0.59 at the warmest of the correlated traps, chance of the tied ones.
+        for said in ["the paper: 0.59", "the paper: 0.2"] {
+            assert_eq!(svg.matches(said).count(), 1, "{said}");
+        }
     }
 }
