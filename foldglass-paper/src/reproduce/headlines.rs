@@ -123,7 +123,7 @@ pub static HEADLINES: [Headline; 8] = [
             figure: Some(RecordFigure {
                 file: "gap.svg",
                 shows: "Final reward of each run on the quasigroup: all 60 chains stand at 1, the runs of RLVR \
-                        spread between 0.4 and 1, and the paper’s means are crosses",
+                        spread between 0.5 and 1, and the paper’s means are crosses",
                 draw: drawing::gap,
             }),
         },
@@ -183,7 +183,7 @@ pub static HEADLINES: [Headline; 8] = [
             shows_all: false,
             figure: Some(RecordFigure {
                 file: "resets.svg",
-                shows: "Final reward of each run of RLVR on the quasigroup: plain runs spread between 0.4 and 1, \
+                shows: "Final reward of each run of RLVR on the quasigroup: plain runs spread between 0.5 and 1, \
                         those with resets stand at 1, and the paper’s means are crosses",
                 draw: drawing::resets,
             }),

@@ -84,7 +84,7 @@ fn matters(comparison: &Comparison, records: &Records) -> String {
             id_of("transformers")
         };
         text += &format!(
-            "1. **The transformer does not learn the quasigroup at entropy coefficient 0.3** ([Fig. 3b](#{place})). \
+            "- **The transformer does not learn the quasigroup at entropy coefficient 0.3** ([Fig. 3b](#{place})). \
              Accuracy at length 8: the paper has {}, ours is {} over {} networks. No reading of the paper that was \
              tried ends as it says.\n",
             row.paper_cell.text(),
@@ -100,7 +100,7 @@ fn matters(comparison: &Comparison, records: &Records) -> String {
             "erratum-21".to_owned()
         };
         text += &format!(
-            "2. **A strong regulator is not the only way to T = 4** ([App. G.5](#{place})). The paper: every other \
+            "- **A strong regulator is not the only way to T = 4** ([App. G.5](#{place})). The paper: every other \
              method failed there. Ours: {} of {} networks learn it by expert iteration with a tenth of the tokens \
              replaced.\n",
             explored.successes, explored.trials

@@ -169,8 +169,8 @@ fn log10(text: &str) -> Option<f64> {
     (value > 0.0).then(|| value.log10())
 }
 
-/// The classes of the censuses against T, by quantity.
-fn counted(records: &Records, quantity: TrapsExistQuantity) -> (Vec<(f64, f64)>, Vec<(f64, f64)>) {
+/// A number of the censuses against T, at its log10: ours, and the paper's.
+fn counted(records: &Records, quantity: TrapsExistQuantity) -> [Vec<(f64, f64)>; 2] {
     let paper = (trapsexist::ITEM.paper)();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for (length, class) in LENGTHS.into_iter().zip(trapsexist::CORRELATED) {
@@ -184,7 +184,7 @@ fn counted(records: &Records, quantity: TrapsExistQuantity) -> (Vec<(f64, f64)>,
         });
         ours.extend(count.map(|count| (length as f64, count)));
     }
-    (ours, theirs)
+    [ours, theirs]
 }
 
 /// Codes, local maxima and traps against T.
@@ -200,7 +200,7 @@ pub fn traps(records: &Records, _: Scale) -> String {
         (TrapsExistQuantity::LocalMaxima, "local maxima", BLUE),
         (TrapsExistQuantity::Traps, "traps", VERMILION),
     ] {
-        let (ours, theirs) = counted(records, quantity);
+        let [ours, theirs] = counted(records, quantity);
         names.extend(ours.last().map(|(_, y)| (name.to_owned(), *y, colour)));
         let line = LinePlot::new()
             .with_data(ours.clone())
@@ -252,7 +252,7 @@ pub fn law(records: &Records, _: Scale) -> String {
         .with_color(VERMILION)
         .with_marker(MarkerShape::Circle)
         .with_size(4.0);
-    let (_, theirs) = counted(records, TrapsExistQuantity::Traps);
+    let [_, theirs] = counted(records, TrapsExistQuantity::Traps);
     let panel = Panel::new("", COLUMN, x, y)
         .plots([
             Plot::Line(line),
