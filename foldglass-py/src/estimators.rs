@@ -40,6 +40,13 @@ fn rows_of<'py>(
     PyArray1::from_vec(py, entries).reshape([class.cells(), class.q()])
 }
 
+/// f'(p) of an estimator at successes, where its expectation is the gradient of the mean of f(p(x)).
+#[pyfunction]
+pub fn estimator_slope(name: &str, successes: Vec<f64>) -> PyResult<Vec<f64>> {
+    let estimator: Estimator = name.parse().map_err(error::refused)?;
+    Ok(successes.into_iter().map(|p| estimator.slope(p)).collect())
+}
+
 /// The moments of an estimator: arrays (cells, q), numbers, intervals where inputs were drawn.
 #[pyfunction]
 #[pyo3(signature = (policy, name, batch, seed=0, progress=None))]

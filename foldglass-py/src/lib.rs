@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::error::{FoldglassError, LockedError};
     #[pymodule_export]
-    use crate::estimators::{estimator, objective, per_input};
+    use crate::estimators::{estimator, estimator_slope, objective, per_input};
     #[pymodule_export]
     use crate::evaluate::{Evaluator, Policy, rewards_exact};
     #[pymodule_export]

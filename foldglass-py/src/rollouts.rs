@@ -1,9 +1,11 @@
 //! Draws inputs and rollouts as arrays (paper, section 2).
 
 use foldglass::Context;
-use foldglass::dynamics::rollouts::{SampledRollouts, sample_inputs, sample_rollouts};
+use foldglass::dynamics::rollouts::{
+    RolloutError, RolloutInputs, SampledRollouts, sample_groups, sample_inputs,
+};
 use foldglass_cli::allowance;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::class::Class;
@@ -47,19 +49,29 @@ pub fn draw_inputs<'py>(
     drawn.into_pyarray(py).reshape([count, longest])
 }
 
-/// Rollouts of a policy, a row for each, on all cores or on so many threads.
+/// Rollouts of a policy, a row for each and `group` on each input, on all cores or on so many threads. Inputs are given,
+/// or so many are drawn.
 #[pyfunction]
-#[pyo3(signature = (policy, count, seed, threads=None))]
+#[pyo3(signature = (policy, count, seed, threads=None, group=1, inputs=None))]
 pub fn draw_rollouts<'py>(
     py: Python<'py>,
     policy: &Policy,
     count: usize,
     seed: u64,
     threads: Option<usize>,
+    group: usize,
+    inputs: Option<PyReadonlyArray2<'py, i32>>,
 ) -> PyResult<Drawn<'py>> {
     let class = policy.class_(py);
     let context = context(class.bind(py).get().max_memory.as_deref(), threads)?;
-    let drawn = py.detach(|| sample_rollouts(&policy.policy, count, seed, context));
+    let given: Option<Vec<i32>> = inputs.map(|rows| rows.as_array().iter().copied().collect());
+    let drawn = py.detach(|| {
+        let inputs = match &given {
+            None => RolloutInputs::Drawn(count),
+            Some(rows) => RolloutInputs::Given(rows),
+        };
+        sample_groups(&policy.policy, inputs, group, seed, context)
+    });
     let SampledRollouts {
         longest,
         inputs,
@@ -69,8 +81,11 @@ pub fn draw_rollouts<'py>(
         rewards,
         lengths,
         ..
-    } = drawn.map_err(|error| error::too_large(&error))?;
-    let shape = [count, longest];
+    } = drawn.map_err(|error| match &error {
+        RolloutError::TooLarge(too_large) => error::too_large(too_large),
+        _ => error::refused(error.to_string()),
+    })?;
+    let shape = [rewards.len(), longest];
     Ok((
         inputs.into_pyarray(py).reshape(shape)?,
         tokens.into_pyarray(py).reshape(shape)?,

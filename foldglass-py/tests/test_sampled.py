@@ -42,6 +42,48 @@ def test_rollouts_do_not_depend_on_threads_and_take_a_seed_or_a_generator(paper:
             policy.rollouts(bad)  # type: ignore[arg-type]
 
 
+def test_groups_of_rollouts_share_inputs_and_estimate_the_exact_gradient() -> None:
+    space = fg.Class(fg.Task("z:3", [1, 2]))
+    policy = fg.Policy.dirichlet(space, 1.0, rng=4)
+    drawn = policy.rollouts(20_000, rng=2, group=4)
+    assert drawn.group == 4 and len(drawn) == 80_000
+    assert (drawn.inputs[::4] == space.sample_inputs(20_000, rng=2)).all()
+    assert (drawn.inputs[::4] == drawn.inputs[3::4]).all() and (drawn.tokens[::4] != drawn.tokens[3::4]).any()
+    # A user's own RLOO: the mean of A_i times the sum of the scores, beside the exact mean and variance.
+    rewards = drawn.rewards.reshape(-1, 4)
+    advantages = (4 * rewards - rewards.sum(1, keepdims=True)).ravel() / 3
+    scores = np.zeros((len(drawn), *policy.rows.shape))
+    for t in range(2):
+        rows = np.flatnonzero(drawn.mask[:, t])
+        cells, tokens = drawn.cells[rows, t], drawn.tokens[rows, t]
+        scores[rows, cells, tokens] += 1
+        scores[rows, cells] -= policy.rows[cells]
+    groups = (advantages[:, None, None] * scores).reshape(-1, 4, *policy.rows.shape).mean(1)
+    exact = fg.estimator(policy, "rloo:4", batch=len(groups), progress=False)
+    assert (np.abs(groups.mean(0) - exact.mean) <= 5 * np.sqrt(exact.variance) + 1e-12).all()
+    variance = groups.var(0) / len(groups)
+    assert np.allclose(variance, exact.variance, rtol=0.15, atol=1e-12)
+
+
+def test_rollouts_on_given_inputs() -> None:
+    space = fg.Class(fg.Task("parity", [1, 3]))
+    policy = fg.Policy.uniform(space)
+    inputs = [[0, 1, 1], [1, -1, -1]]
+    drawn = policy.rollouts(inputs=inputs, group=2, rng=1)
+    assert drawn.inputs[::2].tolist() == inputs and drawn.lengths.tolist() == [3, 3, 1, 1]
+    codes = fg.Code.fold(space).policy.rollouts(inputs=np.array(inputs), group=3)
+    assert codes.rewards.tolist() == [1.0] * 6
+    for wrong, says in [([[0, 2, 1]], "symbol 2"), ([[0, 1, -1]], "length 2"), ([[0, 1]], "shape")]:
+        with pytest.raises(ValueError, match=says):
+            policy.rollouts(inputs=wrong)
+    with pytest.raises(ValueError, match="leave n out"):
+        policy.rollouts(3, inputs=inputs)
+    with pytest.raises(ValueError, match="give n"):
+        policy.rollouts()
+    with pytest.raises(ValueError, match="group"):
+        policy.rollouts(3, group=0)
+
+
 def test_reinforce_is_that_of_the_command_line_and_resumes_to_the_same_bits(paper: fg.Class) -> None:
     settings = dict(batch=32, learning_rate=2.0, seed=5, optimizer="adam", tau=0.01, convention="occupancy")
     runs = fg.reinforce(paper, "grpo:4", updates=40, runs=3, record_every=10, progress=False, **settings)

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::flags::method::{MethodArgs, MethodFlags};
 use crate::flags::{ClassArgs, count};
 use crate::output::Report;
-use crate::report::{Cell, Format, Table};
+use crate::report::{Cell, Column, Format, Table};
 use crate::summary;
 
 /// The flags of `reinforce`.
@@ -142,18 +142,33 @@ fn runs<S: Serializer>(series: &FinishedSeries, serializer: S) -> Result<S::Ok, 
 }
 
 impl ReinforceReport {
+    /// The name of the objective, where it is not J.
+    fn objective(&self) -> Option<&str> {
+        self.series.settings.get("objective")?.as_str()
+    }
+
     fn table<'a>(&self, runs: impl Iterator<Item = &'a Record>) -> Table {
-        let heads = ["run", "expected J", "greedy", "exact", "entropy"];
+        let mut heads = vec!["run", "expected J"];
+        heads.extend(self.objective());
+        heads.extend(["greedy", "exact", "entropy"]);
+        let has_objective = self.objective().is_some();
         let row = |record: &Record| {
-            [
-                record.run.into(),
-                real(record, "expected_reward").into(),
+            let mut row: Vec<Cell> =
+                vec![record.run.into(), real(record, "expected_reward").into()];
+            if has_objective {
+                let value = record.result.get("objective").and_then(Value::as_f64);
+                row.push(value.map_or(Cell::Missing, Cell::real));
+            }
+            row.extend([
                 real(record, "greedy_reward").into(),
                 Cell::Exact(text(record, "greedy_exact")),
                 real(record, "entropy").into(),
-            ]
+            ]);
+            row
         };
-        Table::of_numbers(heads).rows(runs.map(row))
+        let mut table = Table::new(heads.into_iter().map(Column::numbers));
+        runs.map(row).for_each(|row| table.push(row));
+        table
     }
 }
 
@@ -184,7 +199,22 @@ impl Report for ReinforceReport {
         if !open.is_empty() {
             quantities.push(("lengths opened", open));
         }
+        let name = self.objective().map(|name| format!("{name}, exact"));
+        let values = series.numbers("objective");
+        if let Some(name) = name.as_deref().filter(|_| !values.is_empty()) {
+            quantities.insert(1, (name, values));
+        }
         summary::write(out, &quantities)?;
+        if let Some(name) = self
+            .objective()
+            .filter(|_| series.numbers("objective").is_empty())
+        {
+            writeln!(
+                out,
+                "{name} is not computed: exact sums over the inputs of this class are out of reach; `foldglass eval \
+                 --policy FILE --objective {name}` on policies of --policies estimates it"
+            )?;
+        }
         let (best, count) = (series.at_one("greedy_exact"), series.records.len());
         writeln!(out, "greedy reward exactly 1: {best}/{count}\n")?;
         let shown = series.records.iter().take(summary::LISTED);

@@ -192,6 +192,7 @@ fn estimators_objectives_and_single_inputs_have_their_keys_and_their_numbers() {
         "name": "reinforce", "batch": 4, "signal": 0.0625, "signal_resolved": true, "bias": 0.0,
         "cosine": 1.0, "variance": 3.0 / 64.0, "snr": 4.0 / 3.0,
         "mean_by": "evaluation", "variance_by": "evaluation",
+        "slope": [[0.0, 1.0], [0.25, 1.0], [0.5, 1.0], [0.75, 1.0], [1.0, 1.0]],
     });
     assert_eq!(found["estimator"], expected);
     assert_eq!(found["objective"], json!(0.75));
@@ -219,6 +220,53 @@ fn estimators_objectives_and_single_inputs_have_their_keys_and_their_numbers() {
     let run = scratch.run(&[&flags[..], &more].concat());
     let text = run.success();
     assert!(text.contains("snr           1.33333"), "{text}");
+}
+
+#[test]
+fn the_gradient_by_cell_and_the_weight_of_an_input_are_printed() {
+    let scratch = Scratch::new();
+    scratch.file("policy.json", &constant_policy(2, "[0.5,0.5]"));
+    let flags = "eval --task parity --lengths 1 --policy policy.json --estimator grpo:8,reinforce --batch 1 --components c.csv";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let found = scratch.json(&flags);
+    let slope = |p: usize| found["estimators"][0]["slope"][p][1].as_f64().unwrap();
+    // The root of 7 at p = 0, less the 1e-4 that is added to the deviation; 1.43 times that at 1/2.
+    assert!((slope(0) - 7.0_f64.sqrt()).abs() < 2e-3);
+    assert!((slope(0) / slope(2) - 1.4257).abs() < 1e-3, "{}", slope(2));
+    assert!((slope(1) - slope(3)).abs() < 1e-9);
+    let table = scratch.read("c.csv");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split(',').collect())
+        .collect();
+    let head = [
+        "estimator",
+        "batch",
+        "cell",
+        "action",
+        "gradient",
+        "mean",
+        "variance",
+    ];
+    assert_eq!(rows[0], head);
+    assert_eq!(
+        (rows.len(), &found["components_table"]["rows"]),
+        (9, &json!(8))
+    );
+    // Of reinforce, 1/8 in the right action of each input and a variance of 3/64, as summed by `variance`.
+    for row in &rows[5..] {
+        assert_eq!((row[0], row[1]), ("reinforce", "1"));
+        let right = row[2] == row[3];
+        let [gradient, mean, variance] =
+            [4, 5, 6].map(|column| row[column].parse::<f64>().unwrap());
+        assert_eq!(gradient, if right { 0.125 } else { -0.125 });
+        assert_eq!((mean, variance), (gradient, 3.0 / 64.0));
+    }
+    let one = [&flags[..7], &["--estimator", "reinforce", "--batch", "1"]].concat();
+    let text = scratch.run(&one).success().to_owned();
+    assert!(text.contains("reinforce, 1 input\n"), "{text}");
+    let unknown = [&flags[..flags.len() - 1], &["c.txt"]].concat();
+    assert_eq!(scratch.run(&unknown).code, Some(2));
 }
 
 #[test]

@@ -214,6 +214,7 @@ fn mistakes_are_refused_by_name() {
         ("--updates -1", &["--updates"]),
         ("--optimizer lbfgs", &["--optimizer", "sgd"]),
         ("--epochs 0", &["--epochs 0"]),
+        ("--clip 0.2", &["clip", "epochs", "2 or more"]),
         ("--clip 0", &["--clip 0", "above 0"]),
         ("--tau -1", &["--tau -1"]),
         ("--convention both", &["--convention", "occupancy"]),
@@ -261,4 +262,45 @@ fn mistakes_are_refused_by_name() {
         &format!("{good} --batch 4000000000"),
         &["needs", "are allowed"],
     );
+}
+
+#[test]
+fn a_prior_without_a_coefficient_is_refused() {
+    let scratch = Scratch::new();
+    let rows = vec![[0.5, 0.25, 0.25]; 21];
+    scratch.file("prior.json", &json!({ "rows": rows }).to_string());
+    let line = "reinforce --estimator rloo:3 --learning-rate 1 --task z:3 --lengths 3 --updates 1 --prior prior.json";
+    let run = scratch.run(&words(line));
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.errors.contains("prior") && run.errors.contains("tau"),
+        "{}",
+        run.errors
+    );
+    scratch.run(&words(&format!("{line} --tau 0.1"))).success();
+}
+
+#[test]
+fn the_objective_stands_in_text_and_tables_or_is_said_to_be_out_of_reach() {
+    let scratch = Scratch::new();
+    let line = "reinforce --estimator rloo:3 --objective pass@3 --batch 20 --updates 30 --learning-rate 1 --runs 2 \
+                --task z:3 --lengths 3";
+    let found = scratch.json(&words(line));
+    let value = found["runs"][1]["objective"].as_f64().unwrap();
+    let text = scratch.run(&words(line)).success().to_owned();
+    assert!(text.contains("pass@3, exact"), "{text}");
+    let csv = scratch
+        .run(&words(&format!("{line} --format csv")))
+        .success()
+        .to_owned();
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines[0][2], "pass@3");
+    let listed: f64 = lines[2][2].parse().unwrap();
+    assert!((listed - value).abs() < 1e-12, "{csv} {value}");
+    let long = "reinforce --estimator rloo:30 --objective pass@30 --batch 2 --updates 1 --learning-rate 1 --task quasigroup \
+                --lengths 40";
+    let found = scratch.json(&words(long));
+    assert_eq!(found["runs"][0].get("objective"), Some(&Value::Null));
+    let text = scratch.run(&words(long)).success().to_owned();
+    assert!(text.contains("pass@30 is not computed"), "{text}");
 }

@@ -555,9 +555,17 @@ class Policy:
         return Code(self.space, self.rows.argmax(axis=1))
 
     def rollouts(
-        self, n: int, rng: np.random.Generator | int = 0, *, threads: int | None = None
+        self,
+        n: int | None = None,
+        rng: np.random.Generator | int = 0,
+        *,
+        group: int = 1,
+        inputs: ArrayLike | None = None,
+        threads: int | None = None,
     ) -> Rollouts:
-        """Rollouts on inputs drawn from the law of the class, those of ``space.sample_inputs(n, rng)``.
+        """``group`` rollouts on each of ``n`` inputs drawn from the law of the class, those of
+        ``space.sample_inputs(n, rng)``, or on each row of ``inputs``: (inputs, longest length), -1 behind the end of a
+        shorter one. The rollouts on one input follow each other: ``rewards.reshape(-1, group)`` has a row per input.
 
         Args:
             n: The number of rollouts.
@@ -571,8 +579,24 @@ class Policy:
         >>> drawn = Policy.uniform(space).rollouts(512, rng=0)
         >>> drawn.tokens.shape, drawn.rewards.shape
         ((512, 8), (512,))
+        >>> Policy.uniform(space).rollouts(64, group=8).rewards.reshape(-1, 8).shape
+        (64, 8)
         """
-        return Rollouts(self, *_native.draw_rollouts(self._native, whole("n", n), _seed(rng), threads))
+        size = whole("group", group, 1)
+        if inputs is None:
+            if n is None:
+                raise ValueError("rollouts: give n, a number of inputs to draw, or inputs")
+            return Rollouts(
+                self, *_native.draw_rollouts(self._native, whole("n", n), _seed(rng), threads, size), group=size
+            )
+        rows = wholes("inputs", inputs)
+        longest = max(self.space.lengths)
+        if rows.ndim != 2 or rows.shape[1] != longest:
+            raise ValueError(f"inputs of shape {rows.shape}: (inputs, {longest}) is needed, shorter ones end with -1")
+        if n is not None and whole("n", n) != len(rows):
+            raise ValueError(f"n = {n} and {len(rows)} inputs: leave n out")
+        given = np.clip(rows, -2, 2**31 - 1).astype(np.int32)
+        return Rollouts(self, *_native.draw_rollouts(self._native, len(rows), _seed(rng), threads, size, given), group=size)
 
     def form(self) -> dict[str, Any]:
         """As a policy file has it."""
@@ -611,7 +635,7 @@ class Policy:
 
 @dataclass(frozen=True, eq=False)
 class Rollouts:
-    """Rollouts of a policy: a row for each, as wide as the longest length.
+    """Rollouts of a policy: a row for each, as wide as the longest length; those on one input follow each other.
 
     Behind the end of a shorter rollout inputs, tokens and cells are -1 and log-probabilities 0, so that sums over a row
     are those of the rollout; ``mask`` has the places that are used.
@@ -630,6 +654,8 @@ class Rollouts:
     rewards: NDArray[np.float64]
     #: The length of each rollout.
     lengths: NDArray[np.int32]
+    #: Rollouts on each input.
+    group: int = 1
 
     @property
     def mask(self) -> NDArray[np.bool_]:

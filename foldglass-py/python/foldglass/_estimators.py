@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from ._class import Class, Code, Policy
@@ -37,6 +37,20 @@ class Estimate(Framed):
     variance_by: str
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     inputs_drawn: int | None = None
+
+    def slope(self, p: ArrayLike) -> NDArray[np.float64]:
+        """f'(p) at successes p: the mean of the estimator is the gradient of E_x f(p(x)) (of ``batch-mean``, 1 - 1/B
+        of it).
+
+        >>> from foldglass import Task
+        >>> found = estimator(Policy.uniform(Class(Task("parity", 1))), "grpo:4", batch=1)
+        >>> found.slope([0.0, 0.5, 1.0]).round(2).tolist()
+        [1.73, 1.62, 1.73]
+        """
+        given = np.asarray(p, dtype=np.float64)
+        if not ((given >= 0) & (given <= 1)).all():
+            raise ValueError("p: successes are probabilities from 0 to 1")
+        return np.array(_native.estimator_slope(self.name, given.ravel().tolist())).reshape(given.shape)
 
     def columns(self) -> dict[str, Any]:
         cells, q = self.mean.shape

@@ -106,7 +106,12 @@ def objective_batch(
 ) -> None: ...
 def draw_inputs(class_: Class, count: int, seed: int, threads: int | None = None) -> NDArray[np.int32]: ...
 def draw_rollouts(
-    policy: Policy, count: int, seed: int, threads: int | None = None
+    policy: Policy,
+    count: int,
+    seed: int,
+    threads: int | None = None,
+    group: int = 1,
+    inputs: NDArray[np.int32] | None = None,
 ) -> tuple[
     NDArray[np.int32],
     NDArray[np.int32],
@@ -118,6 +123,7 @@ def draw_rollouts(
 def estimator(
     policy: Policy, name: str, batch: int, seed: int = 0, progress: _Progress | None = None
 ) -> dict[str, Any]: ...
+def estimator_slope(name: str, successes: list[float]) -> list[float]: ...
 def objective(
     policy: Policy, name: str, seed: int = 0, progress: _Progress | None = None
 ) -> tuple[float, NDArray[np.float64], str, tuple[float, float] | None]: ...

@@ -66,7 +66,7 @@ pub const SETTINGS: &[Setting] = &[
         "clip",
         Accepts::AboveZero,
         "Leave tokens out whose ratio has passed 1 + X (advantage above 0) or 1 - X (below 0), as PPO does; the \
-         first epoch has none",
+         first epoch has none, so `epochs` is 2 or more",
     ),
     Setting::new(
         "tau",
@@ -161,17 +161,34 @@ impl Method for Reinforce {
         settings.convention = given.need("convention")?;
         settings.initial = given.need("init")?;
         settings.curriculum = curriculum(class, given)?;
+        let prior = prior(class, given)?;
+        refuse_idle(&settings, prior.is_some())?;
         Ok(Box::new(SampledPlan {
             class: class.clone(),
             settings,
             updates: given.need("updates")?,
             start: policy(class, given, "start")?,
-            prior: prior(class, given)?,
+            prior,
             record_every: given.get("record_every")?,
             keep_code: given.or("keep_code", false)?,
             keep_policy: given.or("keep_policy", false)?,
         }))
     }
+}
+
+/// Refuses what would change nothing.
+fn refuse_idle(settings: &ReinforceSettings, prior: bool) -> Result<(), SettingError> {
+    if settings.clip.is_some() && settings.epochs == 1 {
+        let problem = "`clip` with `epochs` 1: in the first epoch every ratio is 1, so nothing is clipped; make `epochs` \
+                       2 or more, or leave `clip` out";
+        return Err(SettingError::of("clip", problem));
+    }
+    if prior && settings.tau == 0.0 {
+        let problem = "`prior` with `tau` 0: tau is the coefficient of the divergence from it, so the prior has no part; \
+                       make `tau` larger than 0, or leave `prior` out";
+        return Err(SettingError::of("prior", problem));
+    }
+    Ok(())
 }
 
 fn curriculum(
@@ -343,7 +360,10 @@ impl RunningUnit for SampledUnit {
         put(&mut fields, "greedy_reward", greedy_reward.to_f64());
         put(&mut fields, "greedy_exact", &greedy_reward);
         put(&mut fields, "entropy", entropy);
-        put_some(&mut fields, "objective", objective);
+        // Null where exact sums over the inputs are out of reach.
+        if self.plan.settings.objective.is_some() {
+            put(&mut fields, "objective", objective);
+        }
         if self.plan.settings.curriculum.is_some() {
             put(&mut fields, "lengths_open", lengths);
         }

@@ -145,36 +145,63 @@ fn assert_close(found: &[f64], expected: &[f64], what: &str) {
     }
 }
 
+/// Compares the moments of an estimator with groups with sums over all inputs and all tuples of rollouts on each.
+fn assert_moments_of_groups(problem: &Problem, seed: u64, estimators: &[Estimator]) {
+    let class = problem.class();
+    let rows = rows_from(&class, seed);
+    let policy = Policy::from_rows(&class, &rows).unwrap();
+    for &estimator in estimators {
+        let entries = class.cells() * class.q();
+        let (mut mean, mut squares) = (vec![0.0; entries], vec![0.0; entries]);
+        for (x, chance) in inputs(problem) {
+            let all = rollouts(problem, &class, &rows, &x);
+            let lists = vec![&all[..]; estimator.group() as usize];
+            over_tuples(estimator, &lists, chance, &mut mean, &mut squares);
+        }
+        let batch = 5;
+        let found = moments(&policy, estimator, batch, 0, Context::default()).unwrap();
+        let variance = squares.iter().zip(&mean).map(|(s, m)| s - m * m);
+        let variance: Vec<f64> = variance.map(|v| v / f64::from(batch)).collect();
+        let what = format!("{estimator} on {problem:?}");
+        assert_close(&found.mean, &mean, &what);
+        assert_close(&found.variance, &variance, &what);
+    }
+}
+
 #[test]
 fn moments_of_groups_are_those_of_all_tuples_of_rollouts() {
+    let groups = [
+        Estimator::Rloo(2),
+        Estimator::Rloo(3),
+        Estimator::DrGrpo(3),
+        Estimator::Grpo(2),
+        Estimator::Grpo(3),
+    ];
     for (number, problem) in tiny().iter().enumerate() {
-        let class = problem.class();
-        let rows = rows_from(&class, number as u64);
-        let policy = Policy::from_rows(&class, &rows).unwrap();
-        let groups = [
-            Estimator::Rloo(2),
-            Estimator::Rloo(3),
-            Estimator::DrGrpo(3),
-            Estimator::Grpo(2),
-            Estimator::Grpo(3),
-        ];
-        for estimator in groups {
-            let entries = class.cells() * class.q();
-            let (mut mean, mut squares) = (vec![0.0; entries], vec![0.0; entries]);
-            for (x, chance) in inputs(problem) {
-                let all = rollouts(problem, &class, &rows, &x);
-                let lists = vec![&all[..]; estimator.group() as usize];
-                over_tuples(estimator, &lists, chance, &mut mean, &mut squares);
-            }
-            let batch = 5;
-            let found = moments(&policy, estimator, batch, 0, Context::default()).unwrap();
-            let variance = squares.iter().zip(&mean).map(|(s, m)| s - m * m);
-            let variance: Vec<f64> = variance.map(|v| v / f64::from(batch)).collect();
-            let what = format!("{estimator} on {problem:?}");
-            assert_close(&found.mean, &mean, &what);
-            assert_close(&found.variance, &variance, &what);
-        }
+        assert_moments_of_groups(problem, number as u64, &groups);
     }
+}
+
+/// From four rollouts on GRPO weighs inputs by their success.
+#[test]
+fn moments_of_larger_groups_are_those_of_all_tuples_of_rollouts() {
+    let short = |problem: &Problem| problem.q == 2 && problem.lengths.iter().all(|&n| n <= 2);
+    let mut problems: Vec<Problem> = tiny().into_iter().filter(short).collect();
+    assert_eq!(problems.len(), 4);
+    let mut tied = problems[3].clone();
+    tied.shape.tied = true;
+    problems.push(tied);
+    for (number, problem) in problems.iter().enumerate() {
+        let groups = [
+            Estimator::Rloo(4),
+            Estimator::DrGrpo(5),
+            Estimator::Grpo(4),
+            Estimator::Grpo(5),
+        ];
+        assert_moments_of_groups(problem, 20 + number as u64, &groups);
+    }
+    // Two rollouts on each input: groups of eight have 256 tuples.
+    assert_moments_of_groups(&problems[0], 30, &[Estimator::Grpo(8), Estimator::Rloo(8)]);
 }
 
 #[test]

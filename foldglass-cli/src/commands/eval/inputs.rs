@@ -12,7 +12,7 @@ use foldglass::reward::per_input;
 use foldglass::reward::ways::MOST_INPUTS;
 use foldglass::support::stats::Interval;
 use foldglass::{Context, Policy, Reward, Symbol};
-use foldglass_study::{data_form, write_successes};
+use foldglass_study::{DataFile, RecordColumn, Values, data_form, write_successes};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -39,6 +39,10 @@ pub struct InputArgs {
         requires = "estimator"
     )]
     batch: Vec<u32>,
+    /// Write the gradient of J, and the mean and the variance of each --estimator and --batch, by cell and action to
+    /// this file, FILE.parquet or FILE.csv
+    #[arg(long, value_name = "FILE", requires = "estimator")]
+    components: Option<PathBuf>,
     /// Add an objective of the success p(x) of each input, and its derivative by the policy's rows:
     /// pass@K, maxrl:K or grpo-std
     #[arg(long, value_name = "NAME")]
@@ -59,6 +63,8 @@ pub struct ByInput {
     /// Where several estimators or batches were given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     estimators: Vec<EstimatorStatistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    components_table: Option<ComponentTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     objective: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +89,59 @@ struct InputTable {
     inputs: u64,
 }
 
+/// Where the components of gradients were written.
+#[derive(Serialize)]
+struct ComponentTable {
+    file: String,
+    rows: usize,
+}
+
+/// Gradients by cell and action, a row for each component of each estimator and batch.
+#[derive(Default)]
+struct Components {
+    estimator: Vec<Option<String>>,
+    batch: Vec<Option<i64>>,
+    cell: Vec<Option<i64>>,
+    action: Vec<Option<i64>>,
+    gradient: Vec<Option<f64>>,
+    mean: Vec<Option<f64>>,
+    variance: Vec<Option<f64>>,
+}
+
+impl Components {
+    fn add(&mut self, estimator: Estimator, batch: u32, q: usize, found: &GradientMoments) {
+        let numbers = found.gradient.iter().zip(&found.mean).zip(&found.variance);
+        for (entry, ((&gradient, &mean), &variance)) in numbers.enumerate() {
+            self.estimator.push(Some(estimator.to_string()));
+            self.batch.push(Some(batch.into()));
+            self.cell.push(Some((entry / q) as i64));
+            self.action.push(Some((entry % q) as i64));
+            self.gradient.push(Some(gradient));
+            self.mean.push(Some(mean));
+            self.variance.push(Some(variance));
+        }
+    }
+
+    fn columns(self) -> [RecordColumn; 7] {
+        let column = |name: &str, values: Values| RecordColumn {
+            name: name.to_owned(),
+            values,
+        };
+        [
+            column("estimator", Values::Text(self.estimator)),
+            column("batch", Values::Whole(self.batch)),
+            column("cell", Values::Whole(self.cell)),
+            column("action", Values::Whole(self.action)),
+            column("gradient", Values::Number(self.gradient)),
+            column("mean", Values::Number(self.mean)),
+            column("variance", Values::Number(self.variance)),
+        ]
+    }
+}
+
+/// Successes at which f' is listed.
+const SLOPES_AT: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+
 /// The statistics of a sampled gradient, in the logits of all visited cells.
 #[derive(Serialize)]
 struct EstimatorStatistics {
@@ -99,6 +158,8 @@ struct EstimatorStatistics {
     mean_by: &'static str,
     /// How the variance was computed.
     variance_by: &'static str,
+    /// p and f'(p), where the expectation is the gradient of E_x f(p(x)) (of `batch-mean`: times 1 - 1/B).
+    slope: [[f64; 2]; 5],
     #[serde(flatten)]
     sampled: Option<Intervals>,
 }
@@ -133,6 +194,7 @@ impl EstimatorStatistics {
             snr: found.snr(),
             mean_by: found.mean_by.name(),
             variance_by: found.variance_by.name(),
+            slope: SLOPES_AT.map(|p| [p, estimator.slope(p)]),
             sampled: found.sampled.map(|sampled| Intervals {
                 inputs_drawn: sampled.inputs,
                 signal_95: of(sampled.signal),
@@ -183,7 +245,23 @@ impl InputArgs {
         if self.per_input {
             check_reward(policy, "--per-input")?;
         }
-        let mut estimators = self.estimators(policy, seed, context)?;
+        let file = self
+            .components
+            .as_deref()
+            .map(DataFile::create)
+            .transpose()?;
+        let (mut estimators, components) = self.estimators(policy, seed, context)?;
+        let components_table = match (&self.components, file) {
+            (Some(path), Some(file)) => {
+                let rows = components.cell.len();
+                file.write(&class.spec(), &components.columns())?;
+                Some(ComponentTable {
+                    file: path.display().to_string(),
+                    rows,
+                })
+            }
+            _ => None,
+        };
         let objective = self
             .objective
             .map(|utility| objectives::objective(policy, utility, seed, context))
@@ -211,6 +289,7 @@ impl InputArgs {
                 _ => None,
             },
             estimators,
+            components_table,
             objective: objective.as_ref().map(|found| found.value),
             objective_name: self.objective.map(|utility| utility.to_string()),
             objective_by: objective.as_ref().map(|found| found.by.name()),
@@ -223,13 +302,13 @@ impl InputArgs {
         })
     }
 
-    /// A line for each estimator and size of the batch.
+    /// A line for each estimator and size of the batch, and their components where these are written.
     fn estimators(
         &self,
         policy: &Policy,
         seed: u64,
         context: Context<'_>,
-    ) -> Result<Vec<EstimatorStatistics>, Error> {
+    ) -> Result<(Vec<EstimatorStatistics>, Components), Error> {
         let batches = match &self.batch[..] {
             [] => &[512],
             batches => batches,
@@ -237,15 +316,18 @@ impl InputArgs {
         if batches.contains(&0) {
             return Err(refuse(EstimatorError::NoBatch));
         }
-        let mut lines = Vec::new();
+        let (mut lines, mut components) = (Vec::new(), Components::default());
         for &estimator in &self.estimator {
             let sums = EstimatorSums::of(policy, estimator, seed, context).map_err(refuse)?;
             for &batch in batches {
                 let found = sums.moments(batch).map_err(refuse)?;
                 lines.push(EstimatorStatistics::new(estimator, batch, &found));
+                if self.components.is_some() {
+                    components.add(estimator, batch, policy.class().q(), &found);
+                }
             }
         }
-        Ok(lines)
+        Ok((lines, components))
     }
 }
 
@@ -320,6 +402,13 @@ impl ByInput {
             writeln!(out)?;
             comparison(&self.estimators).write_text(out)?;
         }
+        if let Some(table) = &self.components_table {
+            writeln!(
+                out,
+                "components      {} rows, written to {}",
+                table.rows, table.file
+            )?;
+        }
         if let (Some(name), Some(value)) = (&self.objective_name, self.objective) {
             let interval = shown_interval(self.objective_95);
             writeln!(out, "{name:<15} {}{interval}", number(value))?;
@@ -367,7 +456,11 @@ impl EstimatorStatistics {
         };
         let signal = format!("{}{}{rounding}", number(self.signal), of(|i| i.signal_95));
         let variance = format!("{}{}", number(self.variance), of(|i| Some(i.variance_95)));
-        writeln!(out, "estimator       {}, {} inputs", self.name, self.batch)?;
+        let inputs = match self.batch {
+            1 => "1 input".to_owned(),
+            batch => format!("{batch} inputs"),
+        };
+        writeln!(out, "estimator       {}, {inputs}", self.name)?;
         writeln!(out, "  signal        {signal}")?;
         writeln!(out, "  variance      {variance}")?;
         writeln!(
@@ -389,6 +482,14 @@ impl EstimatorStatistics {
             of(|i| i.cosine_95)
         )?;
         let (mean_by, variance_by) = (way(self.mean_by), way(self.variance_by));
+        let slopes: Vec<String> = self.slope.iter().map(|[_, slope]| number(*slope)).collect();
+        let at: Vec<String> = SLOPES_AT.iter().map(f64::to_string).collect();
+        writeln!(
+            out,
+            "  f'(p)         {} at p = {}",
+            slopes.join(", "),
+            at.join(", ")
+        )?;
         writeln!(out, "  expectation   {mean_by}")?;
         writeln!(out, "  its variance  {variance_by}")?;
         if let Some(sampled) = &self.sampled {

@@ -31,8 +31,8 @@ pub const SETTINGS: &[Setting] = &[
          sequence-mean, summed (over a sample's tokens), or return (-log pi enters the return) \
          [default: token-mean]").value("CONVENTION"),
     Setting::new("method", Accepts::Words,
-        "What is optimised: reinforce (batch mean as baseline), grpo:GROUP,CLIP,EPOCHS (such as grpo:8,0.2,1) \
-         or expert (expert iteration: likelihood of the right samples) [default: reinforce]").value("METHOD"),
+        "What is optimised: reinforce (batch mean as baseline), grpo:GROUP,CLIP,EPOCHS (such as grpo:8,0.2,1; \
+         advantages over the group's standard deviation, with GROUP in its denominator, plus 1e-6) or expert (expert iteration: likelihood of the right samples) [default: reinforce]").value("METHOD"),
     Setting::new("epsilon", Accepts::Share,
         "Replace an emitted token by a uniform symbol with this probability [default: 0]"),
     Setting::new("noise", Accepts::Words,

@@ -94,7 +94,8 @@ impl RolloutBatch {
 
     /// Draws inputs of the first `lengths` lengths of the task.
     pub fn draw_inputs(&mut self, count: usize, lengths: usize, stream: &mut Stream) {
-        self.lay_out(count, lengths, stream);
+        let drawn = self.draw_lengths(count, lengths, stream);
+        self.lay_out(count, lengths, &drawn);
         let task = self.class.task();
         let law = task.inputs();
         let symbols = self
@@ -125,8 +126,47 @@ impl RolloutBatch {
         self.fold();
     }
 
-    /// Draws the length of each input and puts those of one length together.
-    fn lay_out(&mut self, count: usize, lengths: usize, stream: &mut Stream) {
+    /// Takes inputs from rows as wide as the longest length, shorter ones with a negative number behind their end.
+    pub fn take_inputs(&mut self, rows: &[i32]) {
+        let (longest, lengths) = (self.class.task().longest(), self.class.task().lengths());
+        let length = |row: &[i32]| row.iter().take_while(|&&symbol| symbol >= 0).count();
+        let of = |row| lengths.iter().position(|&n| n == length(row));
+        let which = rows
+            .chunks_exact(longest)
+            .map(|row| of(row).expect("a length of the task") as u32);
+        let which: Vec<u32> = which.collect();
+        let lengths = lengths.len();
+        self.lay_out(which.len(), lengths, &which);
+        let symbols = self.segments.iter().map(|s| s.inputs * s.length).sum();
+        self.inputs.resize(symbols, 0);
+        for segment in &self.segments {
+            for i in 0..segment.inputs {
+                let place = segment.first + i;
+                let row = self.order.get(place).map_or(place, |&row| row as usize);
+                for t in 0..segment.length {
+                    self.inputs[segment.at + t * segment.inputs + i] =
+                        rows[row * longest + t] as Symbol;
+                }
+            }
+        }
+        self.fold();
+    }
+
+    /// Draws which length each input has; nothing where there is one.
+    fn draw_lengths(&self, count: usize, lengths: usize, stream: &mut Stream) -> Vec<u32> {
+        if lengths == 1 {
+            return Vec::new();
+        }
+        let sums = &self.length_sums[..lengths];
+        let draw = |_| {
+            let number = below(sums[lengths - 1], stream);
+            sums.partition_point(|&sum| sum <= number) as u32
+        };
+        (0..count).map(draw).collect()
+    }
+
+    /// Puts inputs of one length together; `drawn` says which length each has.
+    fn lay_out(&mut self, count: usize, lengths: usize, drawn: &[u32]) {
         self.segments.clear();
         self.order.clear();
         let most = (SIDE_BY_SIDE / self.group).max(1);
@@ -149,13 +189,6 @@ impl RolloutBatch {
         if lengths == 1 {
             return put(0, 0, count);
         }
-        let sums = &self.length_sums[..lengths];
-        let drawn: Vec<u32> = (0..count)
-            .map(|_| {
-                let number = below(sums[lengths - 1], stream);
-                sums.partition_point(|&sum| sum <= number) as u32
-            })
-            .collect();
         for which in 0..lengths {
             let first = self.order.len();
             let own = (0..count as u32).filter(|&i| drawn[i as usize] == which as u32);
@@ -243,6 +276,11 @@ impl RolloutBatch {
                 }
             }
         }
+    }
+
+    /// Rollouts on each input.
+    pub fn group(&self) -> usize {
+        self.group
     }
 
     pub fn segments(&self) -> &[Segment] {

@@ -222,3 +222,118 @@ fn rollouts_take_the_memory_they_state() {
     assert!(error.to_string().starts_with("100 inputs needs"), "{error}");
     assert!(sample_rollouts(&Policy::uniform(&class), 10, 0, context).is_err());
 }
+
+/// Row by row: the rollouts of a group have one input, their tokens are those of its cells, and no two groups are alike.
+#[test]
+fn groups_share_their_input_and_have_tokens_of_their_own() {
+    for class in classes() {
+        let policy = random_policy(&class, 4);
+        let (count, group) = (PORTION + 9, 3);
+        let longest = class.task().longest();
+        let on = |inputs, threads| {
+            let context = Context::default().with_threads(threads);
+            sample_groups(&policy, inputs, group, 5, context).unwrap()
+        };
+        let drawn = on(RolloutInputs::Drawn(count), 1);
+        assert!(drawn == on(RolloutInputs::Drawn(count), 2));
+        let inputs = sample_inputs(&class, count, 5, Context::default()).unwrap();
+        let given = on(RolloutInputs::Given(&inputs), 2);
+        assert_eq!(given.inputs, drawn.inputs);
+        for found in [&drawn, &given] {
+            assert_eq!(found.rewards.len(), count * group);
+            for row in 0..count * group {
+                let places = row * longest..(row + 1) * longest;
+                let x = &found.inputs[places.clone()];
+                assert_eq!(x, &inputs[row / group * longest..][..longest]);
+                let symbols: Vec<Symbol> = (x.iter())
+                    .filter(|&&s| s != PADDING)
+                    .map(|&s| s as Symbol)
+                    .collect();
+                let tokens: Vec<Symbol> = found.tokens[places.clone()][..symbols.len()]
+                    .iter()
+                    .map(|&token| token as Symbol)
+                    .collect();
+                for t in 0..symbols.len() {
+                    let cell = class.route(&symbols, t + 1, &tokens[..t]);
+                    assert_eq!(found.cells[places.start + t], cell as i32);
+                    let log_prob = policy.row(cell)[usize::from(tokens[t])].ln();
+                    assert_eq!(found.log_probs[places.start + t], log_prob);
+                }
+                assert_eq!(found.lengths[row] as usize, symbols.len());
+            }
+            // Over a policy with chance in it, rollouts of one group differ.
+            let first = |other: usize| {
+                (found.tokens.chunks(longest).skip(other).step_by(group)).collect::<Vec<_>>()
+            };
+            assert!(first(0) != first(1) && first(1) != first(2));
+        }
+        // One rollout on each input is no group.
+        let plain = sample_rollouts(&policy, count, 5, Context::default()).unwrap();
+        let one = sample_groups(
+            &policy,
+            RolloutInputs::Drawn(count),
+            1,
+            5,
+            Context::default(),
+        );
+        assert!(one.unwrap() == plain);
+    }
+}
+
+/// The success of a given input is that of the rollouts on it.
+#[test]
+fn rollouts_on_a_given_input_succeed_as_often_as_the_policy_does_on_it() {
+    const GROUP: usize = 40_000;
+    let class = class(
+        "quasigroup",
+        InputLaw::Uniform,
+        &[1, 3],
+        Shape::untied(0, 0),
+    );
+    let policy = random_policy(&class, 8);
+    let inputs = [2, 4, 1, 3, PADDING, PADDING];
+    let given = RolloutInputs::Given(&inputs);
+    let found = sample_groups(&policy, given, GROUP, 0, Context::default()).unwrap();
+    let mut wanted = [None; 2];
+    crate::reward::per_input::for_each(&policy, |x, _, success| {
+        for (wanted, own) in wanted.iter_mut().zip([&[2, 4, 1][..], &[3]]) {
+            if x == own {
+                *wanted = Some(success);
+            }
+        }
+    });
+    for (rewards, wanted) in found.rewards.chunks(GROUP).zip(wanted) {
+        let (p, mean) = (wanted.unwrap(), rewards.iter().sum::<f64>() / GROUP as f64);
+        let error = (p * (1.0 - p) / GROUP as f64).sqrt();
+        assert!((mean - p).abs() < 5.0 * error, "{mean} {p} +- {error}");
+    }
+}
+
+#[test]
+fn inputs_of_another_class_are_refused() {
+    let class = class("parity", InputLaw::Uniform, &[1, 3], Shape::untied(0, 0));
+    let refused = |inputs: &[i32], group| {
+        let inputs = RolloutInputs::Given(inputs);
+        let found = sample_groups(
+            &Policy::uniform(&class),
+            inputs,
+            group,
+            0,
+            Context::default(),
+        );
+        found.unwrap_err()
+    };
+    assert_eq!(refused(&[0, 1, 1, 0], 2), RolloutError::Width(4, 3));
+    assert_eq!(refused(&[0, 1, 1], 0), RolloutError::NoGroup);
+    let symbol = |row, symbol| RolloutError::Symbol { row, symbol, q: 2 };
+    assert_eq!(refused(&[0, 1, 2], 2), symbol(0, 2));
+    assert_eq!(refused(&[0, 1, 1, 0, -1, 1], 2), symbol(1, 1));
+    assert_eq!(refused(&[0, -2, 1], 2), symbol(0, -2));
+    let length = |row, length| RolloutError::Length {
+        row,
+        length,
+        lengths: vec![1, 3],
+    };
+    assert_eq!(refused(&[0, 1, -1], 2), length(0, 2));
+    assert_eq!(refused(&[-1, -1, -1], 2), length(0, 0));
+}
