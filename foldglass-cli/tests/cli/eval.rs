@@ -230,8 +230,8 @@ fn the_gradient_by_cell_and_the_weight_of_an_input_are_printed() {
     let flags: Vec<&str> = flags.split(' ').collect();
     let found = scratch.json(&flags);
     let slope = |p: usize| found["estimators"][0]["slope"][p][1].as_f64().unwrap();
-    // The root of 7 at p = 0, less the 1e-4 that is added to the deviation; 1.43 times that at 1/2.
-    assert!((slope(0) - 7.0_f64.sqrt()).abs() < 2e-3);
+    // 7 over the root of 8 at p = 0 (the deviation has ddof 1), less the 1e-4 that is added to it; 1.43 times that at 1/2.
+    assert!((slope(0) - 7.0 / 8.0_f64.sqrt()).abs() < 2e-3);
     assert!((slope(0) / slope(2) - 1.4257).abs() < 1e-3, "{}", slope(2));
     assert!((slope(1) - slope(3)).abs() < 1e-9);
     let table = scratch.read("c.csv");

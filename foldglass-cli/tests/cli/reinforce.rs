@@ -294,7 +294,7 @@ fn the_objective_stands_in_text_and_tables_or_is_said_to_be_out_of_reach() {
         .success()
         .to_owned();
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(lines[0][2], "pass@3");
+    assert_eq!(lines[0][2], "pass_3");
     let listed: f64 = lines[2][2].parse().unwrap();
     assert!((listed - value).abs() < 1e-12, "{csv} {value}");
     let long = "reinforce --estimator rloo:30 --objective pass@30 --batch 2 --updates 1 --learning-rate 1 --task quasigroup \

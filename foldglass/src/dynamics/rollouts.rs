@@ -154,7 +154,7 @@ pub fn sample_inputs(
     let portions = rows.chunks_mut(PORTION * longest);
     by_portion(
         (class, 1),
-        seed,
+        (seed, 0),
         context,
         portions,
         |batch, stream, rows| {
@@ -214,21 +214,34 @@ pub fn sample_groups(
     if group == 0 {
         return Err(RolloutError::NoGroup);
     }
-    let count = inputs.count(policy.class())?;
-    let mut found = SampledRollouts::empty(policy.class(), count, group, context)?;
+    let class = policy.class();
+    let count = inputs.count(class)?;
+    // How many rollouts lie side by side decides which draw is which symbol, so groups take their inputs as given.
+    let drawn = match inputs {
+        RolloutInputs::Drawn(_) if group > 1 => sample_inputs(class, count, seed, context)?,
+        _ => Vec::new(),
+    };
+    let inputs = match drawn.is_empty() {
+        true => inputs,
+        false => RolloutInputs::Given(&drawn),
+    };
+    let mut found = SampledRollouts::empty(class, count, group, context)?;
     found.fill(policy, inputs, seed, context);
     Ok(found)
 }
 
-/// Does the portions on the threads of a context, each from the stream of its number.
+/// The number of the first stream of rollouts on given inputs: those inputs may come from the streams below it.
+const ON_GIVEN: u64 = 1 << 40;
+
+/// Does the portions on the threads of a context, each from the stream of its number, the first from `first`.
 fn by_portion<T: Send>(
     (class, group): (&Class, usize),
-    seed: u64,
+    (seed, first): (u64, u64),
     context: Context<'_>,
     portions: impl Iterator<Item = T> + Send,
     work: impl Fn(&mut RolloutBatch, &mut Stream, T) + Sync,
 ) {
-    let portions = Mutex::new((0..).zip(portions));
+    let portions = Mutex::new((first..).zip(portions));
     on_each(0..context.threads, |_| {
         let mut batch = RolloutBatch::new(class, group);
         loop {
@@ -309,10 +322,14 @@ impl SampledRollouts {
         table.set_rows(policy.rows());
         let logs: Vec<f64> = policy.rows().iter().map(|p| p.ln()).collect();
         let group = self.group;
+        let streams = match inputs {
+            RolloutInputs::Drawn(_) => 0,
+            RolloutInputs::Given(_) => ON_GIVEN,
+        };
         let portions = (0..).zip(self.portions());
         by_portion(
             (class, group),
-            seed,
+            (seed, streams),
             context,
             portions,
             |batch, stream, (number, mut rows)| {

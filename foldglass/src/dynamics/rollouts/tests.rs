@@ -238,7 +238,17 @@ fn groups_share_their_input_and_have_tokens_of_their_own() {
         assert!(drawn == on(RolloutInputs::Drawn(count), 2));
         let inputs = sample_inputs(&class, count, 5, Context::default()).unwrap();
         let given = on(RolloutInputs::Given(&inputs), 2);
-        assert_eq!(given.inputs, drawn.inputs);
+        let first = given
+            .inputs
+            .iter()
+            .zip(&drawn.inputs)
+            .position(|(a, b)| a != b);
+        assert!(
+            first.is_none(),
+            "inputs differ from place {first:?} of {}",
+            given.inputs.len()
+        );
+        assert!(given.inputs.len() == drawn.inputs.len());
         for found in [&drawn, &given] {
             assert_eq!(found.rewards.len(), count * group);
             for row in 0..count * group {
