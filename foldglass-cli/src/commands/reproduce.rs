@@ -33,7 +33,7 @@ pub struct ReproduceArgs {
     /// fig:temperature_untied, tab:trapsexist, fig:trapsfixed, and from committed records of a GPU
     /// tab:containment, tab:escape, fig:temperature_untied_b, text:relabelling, text:cures
     /// [default: all of these]; beyond the paper, and run only when named: ext:lengths, ext:traps,
-    /// ext:capture, ext:sampled, ext:process, or ext for the five
+    /// ext:capture, ext:sampled, ext:process, ext:networks-traps, or ext for the six
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<&'static [&'static Item]>,
     /// The eight headline results alone, each with as many runs as the paper has, within half a

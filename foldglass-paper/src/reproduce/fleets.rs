@@ -248,6 +248,17 @@ pub struct Correlated {
     /// The end of its training.
     #[serde(flatten)]
     pub end: Trained,
+    /// Its reward over all inputs of the longest length, a fraction.
+    pub network_reward: String,
+    /// The (0,0) code read back from it.
+    pub code: CodeReadBack,
+}
+
+/// A code that was read back from a network and certified.
+#[derive(Debug, Clone, Deserialize)]
+pub struct CodeReadBack {
+    /// The verdict.
+    pub verdict: String,
 }
 
 /// A network at the step at which it was best.

@@ -6,6 +6,7 @@ pub mod equilibration;
 pub mod escape;
 pub mod ext_capture;
 pub mod ext_lengths;
+pub mod ext_networks_traps;
 mod ext_panels;
 pub mod ext_process;
 pub mod ext_sampled;
@@ -45,12 +46,13 @@ pub static ALL: [&Item; 13] = [
 ];
 
 /// What goes beyond the paper; these are run when they are named, or all of them by [`EXT`].
-pub static BEYOND: [&Item; 5] = [
+pub static BEYOND: [&Item; 6] = [
     &ext_lengths::ITEM,
     &ext_traps::ITEM,
     &ext_capture::ITEM,
     &ext_sampled::ITEM,
     &ext_process::ITEM,
+    &ext_networks_traps::ITEM,
 ];
 
 macro_rules! quantities {
@@ -96,6 +98,7 @@ quantities! {
     ExtCapture: ext_capture::ExtCaptureQuantity,
     ExtSampled: ext_sampled::ExtSampledQuantity,
     ExtProcess: ext_process::ExtProcessQuantity,
+    ExtNetworksTraps: ext_networks_traps::ExtNetworksTrapsQuantity,
 }
 
 /// The key of the same runs under their first name: numbers of two keys with one original are one number.
