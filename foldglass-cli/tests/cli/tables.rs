@@ -142,6 +142,12 @@ fn weights_and_rewards_are_keys_of_a_study_and_columns_of_its_table() {
         !manifest.contains("length_weights") && !manifest.contains("\"reward\""),
         "{manifest}"
     );
+    // Nor has its table, which is that of versions before.
+    scratch.run(&["collect", "plain", "--table", "p"]).success();
+    let heads = split(scratch.read("p.csv").lines().next().unwrap());
+    for name in ["length_weights", "reward_rule"] {
+        assert!(!heads.iter().any(|head| head == name), "{heads:?}");
+    }
     scratch.file("p.toml", &only.replace("[3]", "[3]\nreward = \"final\""));
     let resumed = scratch.json(&["run", "p.toml", "--dry-run"]);
     assert_eq!(resumed["finished"], 1, "{resumed}");

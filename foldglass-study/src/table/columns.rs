@@ -61,7 +61,10 @@ impl Values {
 
 const SEED: &str = "seed";
 
-/// What stands in every table, in this order; weights of lengths and a reward where some class states them.
+/// Columns only where some class states them, so that tables of others stay as they were.
+const STATED: [&str; 2] = ["length_weights", "reward_rule"];
+
+/// What stands in every table, in this order, with [`STATED`] where they belong.
 const FIRST: [&str; 19] = [
     "study",
     "id",
@@ -90,7 +93,10 @@ pub fn columns(records: &[Record]) -> Vec<RecordColumn> {
     let mut list = Vec::new();
     for name in FIRST {
         let of = |row: &[BTreeMap<String, Value>; 3]| row[0].get(name).cloned();
-        list.extend(column(name, rows.iter().map(of).collect()));
+        let entries: Vec<Option<Value>> = rows.iter().map(of).collect();
+        if entries.iter().any(Option::is_some) || !STATED.contains(&name) {
+            list.extend(column(name, entries));
+        }
     }
     let names = |part: usize| {
         let mut names: Vec<&String> = rows.iter().flat_map(|row| row[part].keys()).collect();
