@@ -16,6 +16,7 @@ use foldglass_study::{DataFile, RecordColumn, Values, data_form, write_successes
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::flags::data_path;
 use crate::output::number;
 use crate::report::{Cell, Column, Table};
 
@@ -41,7 +42,7 @@ pub struct InputArgs {
     batch: Vec<u32>,
     /// Write the gradient of J, and the mean and the variance of each --estimator and --batch, by cell and action to
     /// this file, FILE.parquet or FILE.csv
-    #[arg(long, value_name = "FILE", requires = "estimator")]
+    #[arg(long, value_name = "FILE", requires = "estimator", value_parser = data_path)]
     components: Option<PathBuf>,
     /// Add an objective of the success p(x) of each input, and its derivative by the policy's rows:
     /// pass@K, maxrl:K or grpo-std
