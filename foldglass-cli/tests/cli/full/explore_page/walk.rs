@@ -200,7 +200,8 @@ impl Walk {
         for name in names {
             let file = self.downloads.join(name);
             let start = Instant::now();
-            while !file.exists() {
+            // A browser names the file before it has written it.
+            while fs::metadata(&file).map_or(0, |data| data.len()) == 0 {
                 assert!(
                     start.elapsed() < Duration::from_secs(10),
                     "{name} was not taken"
