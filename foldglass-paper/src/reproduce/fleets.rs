@@ -242,7 +242,7 @@ pub struct Screened {
 
 /// A transformer of a run on correlated inputs.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Correlated {
+pub struct CorrelatedNetwork {
     /// The name of the run.
     pub records: String,
     /// The end of its training.
@@ -353,7 +353,7 @@ pub struct Fleets {
     /// Trained under other options.
     pub screened: Vec<Screened>,
     /// Trained on correlated inputs.
-    pub correlated: Vec<Correlated>,
+    pub correlated: Vec<CorrelatedNetwork>,
     /// How each of these was made.
     made: Vec<Made>,
 }
@@ -393,7 +393,7 @@ impl Fleets {
         relabelled: Read<Network>,
         cured: Read<Network>,
         screened: Read<Screened>,
-        correlated: Read<Correlated>,
+        correlated: Read<CorrelatedNetwork>,
     ) -> Fleets {
         Fleets {
             pupils: pupils.records,
@@ -500,7 +500,7 @@ mod tests {
             .correlated
             .iter()
             .filter(|model| model.end.accuracies.len() == 8);
-        let with = |model: &&Correlated| fleets.has_curriculum(&model.records).unwrap();
+        let with = |model: &&CorrelatedNetwork| fleets.has_curriculum(&model.records).unwrap();
         assert_eq!(longest.clone().filter(with).count(), 96);
         assert_eq!(longest.count(), 192);
         assert_eq!(fleets.has_curriculum("of another file"), None);

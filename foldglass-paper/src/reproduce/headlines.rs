@@ -28,7 +28,7 @@ use super::studies::{PLAIN, RESETS, SCAN, STATIONARITY};
 use crate::report::page::slug;
 
 /// A result.
-pub struct Headline {
+pub struct HeadlineResult {
     /// It as an item: its label is a name, its title the claim.
     pub item: Item,
     /// The items whose numbers it has.
@@ -96,8 +96,8 @@ pub fn pick(study: &mut Study) {
 }
 
 /// The results, in the paper's order of argument.
-pub static HEADLINES: [Headline; 8] = [
-    Headline {
+pub static HEADLINES: [HeadlineResult; 8] = [
+    HeadlineResult {
         of: &[&shortfall::ITEM],
         keys: || {
             vec![
@@ -128,7 +128,7 @@ pub static HEADLINES: [Headline; 8] = [
             }),
         },
     },
-    Headline {
+    HeadlineResult {
         of: &[&theorem::ITEM],
         keys: || {
             vec![
@@ -158,7 +158,7 @@ pub static HEADLINES: [Headline; 8] = [
             }),
         },
     },
-    Headline {
+    HeadlineResult {
         of: &[&regulator::ITEM],
         keys: || {
             let resets = RegulatorRuns::Resets;
@@ -189,7 +189,7 @@ pub static HEADLINES: [Headline; 8] = [
             }),
         },
     },
-    Headline {
+    HeadlineResult {
         of: &[&regulator::ITEM],
         keys: || {
             vec![
@@ -222,7 +222,7 @@ pub static HEADLINES: [Headline; 8] = [
             }),
         },
     },
-    Headline {
+    HeadlineResult {
         of: &[&transition::ITEM],
         keys: || {
             vec![
@@ -252,7 +252,7 @@ pub static HEADLINES: [Headline; 8] = [
             }),
         },
     },
-    Headline {
+    HeadlineResult {
         of: &[&trapsexist::ITEM],
         keys: || {
             vec![
@@ -291,7 +291,7 @@ pub static HEADLINES: [Headline; 8] = [
             }),
         },
     },
-    Headline {
+    HeadlineResult {
         of: &[&ext_traps::ITEM],
         keys: || {
             let by_law = |length: usize| {
@@ -322,7 +322,7 @@ pub static HEADLINES: [Headline; 8] = [
             }),
         },
     },
-    Headline {
+    HeadlineResult {
         of: &[&temperature_b::ITEM],
         keys: || {
             vec![
@@ -403,7 +403,7 @@ impl HeadlineVerdict {
 /// A result with its numbers, each beside the item that shows it.
 pub struct JudgedHeadline<'a> {
     /// The result.
-    pub headline: &'static Headline,
+    pub headline: &'static HeadlineResult,
     /// Its numbers, the first of them deciding.
     pub rows: Vec<(&'a Compared, &'a Row)>,
 }
@@ -435,7 +435,7 @@ pub fn judged(comparison: &Comparison) -> Vec<JudgedHeadline<'_>> {
         let items = comparison.items.iter();
         items.flat_map(|item| item.rows.iter().map(move |row| (item, row)))
     };
-    let judged = |headline: &'static Headline| {
+    let judged = |headline: &'static HeadlineResult| {
         let keys = (headline.keys)();
         let mut rows = Vec::new();
         for key in keys {
@@ -448,7 +448,7 @@ pub fn judged(comparison: &Comparison) -> Vec<JudgedHeadline<'_>> {
 }
 
 /// The name of an anchor of a result in a page.
-pub fn anchor(headline: &Headline) -> String {
+pub fn anchor(headline: &HeadlineResult) -> String {
     format!("result-{}", slug(headline.item.label))
 }
 

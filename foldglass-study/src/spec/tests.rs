@@ -120,7 +120,7 @@ fn what_a_study_cannot_mean_is_refused_with_the_line_of_the_key() {
             "[0.0, 0]",
             "line 14, column 1: dynamics \"cavi\": tau = 0 twice",
         ),
-        ("[1e-10, 0]", "[inf]", "no finite number"),
+        ("[1e-10, 0]", "[inf]", "not a finite number"),
         (
             "[\"tied\"]",
             "[\"untied\"]",

@@ -7,7 +7,7 @@ use foldglass::support::stats::{Proportion, Summary, fisher, welch};
 use super::{
     Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, networks, numbers, ours,
 };
-use crate::reproduce::fleets::{Correlated, Screened, Trained};
+use crate::reproduce::fleets::{CorrelatedNetwork, Screened, Trained};
 use crate::reproduce::items::cures::{self, CureMethod};
 use crate::reproduce::items::temperature_b::{
     self, COEFFICIENTS, LENGTH, PARITY, QUASIGROUP, SUCCESS, TASKS, TemperatureBQuantity, Z5,
@@ -299,16 +299,17 @@ pub const CLAIMS: &[Claim] = &[
 /// Networks at the coefficient 0.3 that were trained with a curriculum and without: those on parity with correlated
 /// inputs, at T = 8. A constant answer is right on 0.705 of these inputs.
 pub struct CurriculumNetworks<'a> {
-    with: Vec<&'a Correlated>,
-    without: Vec<&'a Correlated>,
+    with: Vec<&'a CorrelatedNetwork>,
+    without: Vec<&'a CorrelatedNetwork>,
 }
 
 impl<'a> CurriculumNetworks<'a> {
     /// Those of the records.
     pub fn of(facts: &ReproductionFacts<'a>) -> Result<CurriculumNetworks<'a>, Absent> {
         let fleets = &facts.records.fleets;
-        let own = |model: &&Correlated| model.end.c == 0.3 && model.end.accuracies.len() == LENGTH;
-        let (with, without): (Vec<&Correlated>, Vec<&Correlated>) = fleets
+        let own =
+            |model: &&CorrelatedNetwork| model.end.c == 0.3 && model.end.accuracies.len() == LENGTH;
+        let (with, without): (Vec<&CorrelatedNetwork>, Vec<&CorrelatedNetwork>) = fleets
             .correlated
             .iter()
             .filter(own)
@@ -320,7 +321,7 @@ impl<'a> CurriculumNetworks<'a> {
         Ok(CurriculumNetworks { with, without })
     }
 
-    fn models(&self, curriculum: bool) -> &[&'a Correlated] {
+    fn models(&self, curriculum: bool) -> &[&'a CorrelatedNetwork] {
         if curriculum {
             &self.with
         } else {

@@ -10,7 +10,7 @@ use foldglass::reward::count;
 use foldglass::{Class, Code, Reward, Symbol};
 
 use crate::reproduce::classes::ClassId;
-use crate::reproduce::fleets::{CORRELATED, Correlated};
+use crate::reproduce::fleets::{CORRELATED, CorrelatedNetwork};
 use crate::reproduce::item::{Item, Number};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::Need;
@@ -104,7 +104,7 @@ fn measure(records: &Records) -> Vec<Number> {
                 continue;
             };
             let marks = Marks::of(longest);
-            let reward = |model: &Correlated| -> Reward {
+            let reward = |model: &CorrelatedNetwork| -> Reward {
                 let exact = model.network_reward.parse();
                 exact.expect("records have fractions")
             };
