@@ -42,7 +42,7 @@ pub const RUNS: [ClassId; 6] = [
 /// The entropy coefficients.
 const COEFFICIENTS: [&str; 3] = ["0", "0.03", "0.3"];
 
-/// What is measured of the networks of a run with one coefficient, an index into [`COEFFICIENTS`].
+/// What is measured of the networks of a run with one coefficient, by its place in the list of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtNetworksTrapsQuantity {
     /// The mean reward.
