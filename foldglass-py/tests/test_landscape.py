@@ -122,7 +122,7 @@ def test_where_nothing_is_known_quenches_bound_the_share_of_traps() -> None:
     assert (found.quenches, found.certified) == (500, 0)
     assert found.optimal is not None and found.undecided is not None and found.upper_95 is not None
     assert found.optimal + found.undecided == 500
-    assert found.upper_95 >= 1 - 0.05 ** (1 / 500)
+    assert found.upper_95 >= 1 - 0.05 ** (1 / 500) - 1e-12
     assert found.why.startswith("The theorem needs a memory of 1 token")
 
 

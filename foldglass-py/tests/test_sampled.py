@@ -62,7 +62,9 @@ def test_groups_of_rollouts_share_inputs_and_estimate_the_exact_gradient() -> No
     exact = fg.estimator(policy, "rloo:4", batch=len(groups), progress=False)
     assert (np.abs(groups.mean(0) - exact.mean) <= 5 * np.sqrt(exact.variance) + 1e-12).all()
     variance = groups.var(0) / len(groups)
-    assert np.allclose(variance, exact.variance, rtol=0.15, atol=1e-12)
+    # Of rare components the sampled variance is noisy; of all together it is not.
+    assert np.isclose(variance.sum(), exact.variance.sum(), rtol=0.05)
+    assert np.allclose(variance, exact.variance, rtol=0.15, atol=0.02 * exact.variance.max())
 
 
 def test_rollouts_on_given_inputs() -> None:

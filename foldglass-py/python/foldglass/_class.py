@@ -568,8 +568,10 @@ class Policy:
         shorter one. The rollouts on one input follow each other: ``rewards.reshape(-1, group)`` has a row per input.
 
         Args:
-            n: The number of rollouts.
+            n: The number of inputs to draw.
             rng: A seed, or a generator that a seed is drawn from.
+            group: Rollouts on each input.
+            inputs: The inputs themselves, in place of ``n`` drawn ones.
             threads: Threads to compute with; the result does not depend on them (default all).
 
         Returns:

@@ -28,19 +28,27 @@ def whole(name: str, value: Any, least: int = 0) -> int:
     return number
 
 
+def _ragged(rows: Any) -> str:
+    """Which row is the first that is longer or shorter than row 0, where rows can be counted."""
+    sizes = [len(row) if hasattr(row, "__len__") else 0 for row in rows]
+    other = next((n for n, size in enumerate(sizes) if size != sizes[0]), None)
+    if other is None:
+        return ""
+    entries = "entry" if sizes[other] == 1 else "entries"
+    return f"row {other} has {sizes[other]} {entries}, row 0 has {sizes[0]}: "
+
+
 def wholes(name: str, value: Any) -> NDArray[np.int64]:
     """An array of whole numbers, a copy.
 
     >>> wholes("task", [[0, 1], [0]])
     Traceback (most recent call last):
-    ValueError: task has rows of different lengths: every row needs as many entries as the others
+    ValueError: task: row 1 has 1 entry, row 0 has 2: every row needs as many entries as the others
     """
     try:
         array = np.array(value)
     except ValueError:
-        raise ValueError(
-            f"{name} has rows of different lengths: every row needs as many entries as the others"
-        ) from None
+        raise ValueError(f"{name}: {_ragged(value)}every row needs as many entries as the others") from None
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"{name} of type {array.dtype}: whole numbers are needed")
     return np.ascontiguousarray(array, dtype=np.int64)

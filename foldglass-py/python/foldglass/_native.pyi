@@ -23,6 +23,7 @@ __all__ = [
     "draw_inputs",
     "draw_rollouts",
     "estimator",
+    "estimator_slope",
     "evaluate_batch",
     "gather",
     "main",

@@ -20,8 +20,9 @@ def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     before = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
     now = [cell for cell in book.cells if cell.cell_type == "code"]
     for committed, fresh in zip(before, now):
-        said = ["".join(out.get("text", "")) for out in committed.outputs if out.output_type == "stream"]
-        says = ["".join(out.get("text", "")) for out in fresh.outputs if out.output_type == "stream"]
+        # What is printed comes in as many pieces as the machine is slow.
+        said = "".join(out.get("text", "") for out in committed.outputs if out.output_type == "stream")
+        says = "".join(out.get("text", "") for out in fresh.outputs if out.output_type == "stream")
         assert said == says, "what is printed is what is committed"
 
 
