@@ -78,6 +78,13 @@ impl EnumerateArgs {
                     "{flag}: with a --tolerance no traps are sought"
                 )));
             }
+            if asked.is_some() && self.shard.of > 1 {
+                return Err(Error::Usage(format!(
+                    "{flag}: share {} knows the traps of its own parts alone; once all are counted, `foldglass \
+                     collect DIR --table FILE` writes those of all",
+                    self.shard.label()
+                )));
+            }
         }
         let class = self.class.class()?;
         let mut options = CensusOptions::default();

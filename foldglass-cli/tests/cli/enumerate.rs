@@ -114,6 +114,18 @@ fn shards_together_are_the_whole_on_any_number_of_threads() {
     let together = scratch.json(&["collect", "parts", "other"]);
     assert_eq!(together["class"]["inputs"], json!({"markov": "9/10"}));
     assert_eq!(report(together), whole);
+    // A share of it has no table of its own.
+    let share = parity(
+        "7",
+        &["--out", "third", "--shard", "1/3", "--table", "t.csv"],
+    );
+    let refused = scratch.run(&share);
+    assert_eq!(refused.code, Some(2), "{}", refused.errors);
+    assert!(
+        refused.errors.contains("collect DIR --table FILE"),
+        "{}",
+        refused.errors
+    );
     // The table of the traps is that of the whole census.
     let table = |args: &[&str], out: &str| {
         scratch.run(&[args, &["--table", out]].concat()).success();
