@@ -108,7 +108,7 @@ pub struct Decided {
 }
 
 impl Decided {
-    /// Undecided, since there are no records.
+    /// Undecided: the records are missing.
     pub fn without_records(absent: &Absent) -> Decided {
         Decided {
             verdict: StatementVerdict::Undecided,

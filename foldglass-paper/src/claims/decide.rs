@@ -4,7 +4,7 @@ use super::basis::{networks, of_parts, sampled};
 use super::{Absent, Basis, Decided, ReproductionFacts};
 use crate::reproduce::{self, Item, Key, Row, Why};
 
-/// So many standard errors are the level of comparisons, 1 %: statements are judged at the same level as numbers.
+/// The standard errors at the level of comparisons, 1 %: statements are judged at the same level as numbers.
 pub const SCORE: f64 = 2.576;
 
 /// Intervals of statements contain the true value as often.

@@ -384,7 +384,7 @@ pub enum HeadlineVerdict {
     NotReproduced,
     /// It has no verdict.
     CannotTell,
-    /// There are no records of it.
+    /// Its records are missing.
     NotRun,
 }
 

@@ -101,7 +101,7 @@ fn flow(blocks: &[Block], side: f64) -> (Vec<Corner>, f64) {
     (corners, top + tallest)
 }
 
-/// The largest side with which the blocks are no higher than `HEIGHT`.
+/// The largest side with which the blocks are at most `HEIGHT` high.
 fn side(blocks: &[Block]) -> f64 {
     let [least, largest] = SIDES;
     let mut side = largest;

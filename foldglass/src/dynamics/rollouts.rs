@@ -32,7 +32,7 @@ pub const PADDING: i32 = -1;
 /// The inputs of rollouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RolloutInputs<'a> {
-    /// So many, drawn from the law of the class.
+    /// This number of inputs, drawn from the law of the class.
     Drawn(usize),
     /// These: a row for each, as wide as the longest length, shorter ones with [`PADDING`] behind their end.
     Given(&'a [i32]),

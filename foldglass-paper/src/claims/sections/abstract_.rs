@@ -27,7 +27,7 @@ const SAMPLED_RUNS: u64 = 48;
 /// The lengths of the tables that are trained on several.
 const LENGTHS_IN_TURN: f64 = 6.0;
 
-/// A loss of less mean reward than this is no cause of a difficulty.
+/// A smaller loss of mean reward is not counted as a difficulty.
 const SLIGHT: f64 = 0.05;
 
 /// A mean reward so near 1 closes the gap to chains, which all end at 1.

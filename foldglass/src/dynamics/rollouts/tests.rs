@@ -277,7 +277,7 @@ fn groups_share_their_input_and_have_tokens_of_their_own() {
             };
             assert!(first(0) != first(1) && first(1) != first(2));
         }
-        // One rollout on each input is no group.
+        // Groups of one rollout are plain rollouts.
         let plain = sample_rollouts(&policy, count, 5, Context::default()).unwrap();
         let one = sample_groups(
             &policy,
