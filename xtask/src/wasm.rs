@@ -10,7 +10,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 /// A library that is compiled here can be made small, and does not format what no one would read: a panic is a trap.
 const SMALL_LIBRARY: &str = "-Zbuild-std-features=optimize_for_size";
-const NO_WORDS_OF_PANICS: &str = "-Zunstable-options -Cpanic=immediate-abort";
+const NO_WORDS_OF_PANICS: [&str; 2] = ["-Zunstable-options", "-Cpanic=immediate-abort"];
 
 /// What can compile it.
 enum Toolchain {
@@ -29,8 +29,8 @@ pub fn build() -> Result<Option<PathBuf>, Failure> {
     let failed = |why: String| Failure::Failed(format!("explorer: {why}"));
     let start = Instant::now();
     let Some(toolchain) = toolchain() else {
-        let lacking = "Rust for wasm32-unknown-unknown (rustup component add rust-src, or Debian's rustc-web, \
-                       rust-web-src and lld)";
+        let lacking = "Rust 1.91 or newer for wasm32-unknown-unknown (rustup component add rust-src, or Debian's \
+                       rustc-web, rust-web-src and lld after apt-get update)";
         return skip("explorer", lacking).map(|()| None);
     };
     let out = target_dir().join("web");
@@ -43,7 +43,7 @@ pub fn build() -> Result<Option<PathBuf>, Failure> {
         build.args(["-Zbuild-std=std,panic_abort", SMALL_LIBRARY]);
         // The library is compiled with the compiler that it belongs to, which must be told that this is meant.
         build.env("RUSTC", rustc).env("RUSTC_BOOTSTRAP", "1");
-        build.env("RUSTFLAGS", NO_WORDS_OF_PANICS);
+        build.env("RUSTFLAGS", NO_WORDS_OF_PANICS.join(" "));
         if let Some(linker) = linker {
             build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
         }
@@ -60,13 +60,17 @@ pub fn build() -> Result<Option<PathBuf>, Failure> {
 
 fn toolchain() -> Option<Toolchain> {
     let print = |rustc: &Path, words: &[&str]| {
-        let output = Command::new(rustc).args(words).current_dir(root()).output();
+        let mut command = Command::new(rustc);
+        command.args(words).current_dir(root());
+        let output = command.env("RUSTC_BOOTSTRAP", "1").output();
         let output = output.ok().filter(|output| output.status.success())?;
         let text = String::from_utf8_lossy(&output.stdout);
         Some(PathBuf::from(text.trim()))
     };
     let has_sources = |rustc: &Path| {
-        let sysroot = print(rustc, &["--print", "sysroot"]);
+        // An older Rust does not know the options, and is as good as none.
+        let [unstable, panics] = NO_WORDS_OF_PANICS;
+        let sysroot = print(rustc, &[unstable, panics, "--print", "sysroot"]);
         sysroot.is_some_and(|folder| folder.join("lib/rustlib/src/rust/library/std").is_dir())
     };
     let own = std::env::var_os("RUSTC").map_or_else(|| "rustc".into(), PathBuf::from);
