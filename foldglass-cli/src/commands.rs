@@ -1,4 +1,4 @@
-//! Holds the commands, a module each: its flags, and what it reports.
+//! Holds the commands, a module each: its flags, and what it reports. The table at the end lists them.
 
 pub mod barrier;
 pub mod benign;
@@ -39,3 +39,143 @@ pub mod summary;
 pub mod task;
 pub mod train;
 pub mod tree;
+
+use std::io::Write;
+
+use clap::Subcommand;
+
+use crate::cli::Invocation;
+use crate::error::Error;
+use crate::output;
+
+/// Makes the commands of the table below: their variants with the help of each, their headings, and what
+/// runs each. A row without `=>` computes a report by `run`, which is then written; a row with `=>` names a
+/// function that writes by itself.
+macro_rules! commands {
+    ($($heading:literal {
+        $($(#[$line:meta])* $name:ident($args:ty) $(=> $run:path)?,)+
+    })+) => {
+        /// The commands, in the order of `--help`.
+        #[derive(Debug, Subcommand)]
+        pub enum Command {
+            $($($(#[$line])* $name($args),)+)+
+        }
+
+        /// The headings of `--help`, each with the number of commands under it, in the order of the commands.
+        pub const HEADINGS: &[(&str, usize)] = &[
+            $(($heading, [$(stringify!($name)),+].len()),)+
+        ];
+
+        impl Command {
+            /// Does what was asked and writes its report.
+            pub fn run(&self, invocation: &Invocation, out: &mut dyn Write) -> Result<(), Error> {
+                match self {
+                    $($(Command::$name(args) => commands!(@run args, invocation, out $(, $run)?),)+)+
+                }
+            }
+        }
+    };
+    (@run $args:ident, $invocation:ident, $out:ident) => {
+        output::write(&$args.run(&$invocation.settings)?, $invocation, $out)
+    };
+    (@run $args:ident, $invocation:ident, $out:ident, $run:path) => {
+        $run($args, $invocation, $out)
+    };
+}
+
+commands! {
+    "Look" {
+        /// Open the landscape in a browser: change a code, run dynamics, find ways out, see records
+        Explore(explore::ExploreArgs) => explore::ExploreArgs::run,
+        /// Answer whether a class has traps: by a theorem, a census, or 500 quenches with their bound
+        Benign(benign::BenignArgs),
+        /// Show a task's multiplication table and its algebra
+        Task(task::TaskArgs),
+        /// List the cells of a class, in the order of code and policy files
+        Cells(cells::CellsArgs),
+        /// Evaluate a code or a policy: reward, visits d, values dQ
+        Eval(eval::EvalArgs),
+        /// Take a code apart: dead steps, aliasing, ignored positions, wrong answers, defended cells
+        Inspect(inspect::InspectArgs),
+        /// Draw codes of small classes as the paper does: cells, tokens, the ways of inputs
+        Draw(draw::DrawArgs),
+        /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
+        Gauge(gauge::GaugeArgs),
+    }
+    "Dynamics" {
+        /// Train policies by exact updates (tabular RLVR): where each run stops
+        #[command(visible_alias = "rlvr")]
+        Cavi(cavi::CaviArgs),
+        /// Sample codes by Monte Carlo at a temperature
+        #[command(visible_alias = "mc")]
+        Chain(chain::ChainArgs),
+        /// Train policies by sampled policy gradients (REINFORCE, RLOO, GRPO): exact rewards of what they reach
+        Reinforce(reinforce::ReinforceArgs),
+    }
+    "Landscape" {
+        /// Visit every code of an untied class: optima, local maxima, traps, barriers
+        Enumerate(enumerate::EnumerateArgs),
+        /// Flood a small class: maxima, the saddles that join them, barriers, basins
+        Tree(tree::TreeArgs),
+        /// Search the shelves of codes for an exit: optimal, certified, bounded or escapes
+        Certify(certify::CertifyArgs),
+        /// Lead a code, or a policy, to reward one by changes that never lower the reward
+        Escape(escape::EscapeArgs),
+        /// Check files that `certify --out` and `escape --out` wrote, from the files alone
+        Check(check::CheckArgs),
+        /// Count the traps of parity by the theorems, with an example: correlated inputs, several lengths
+        Law(law::LawArgs),
+    }
+    "Temperature" {
+        /// Solve parity: ln Z, mean reward, entropy, heat, and the transition by every definition
+        Parity(parity::ParityArgs),
+        /// Count how many codes of an untied class have which reward
+        Density(density::DensityArgs),
+        /// Estimate ln Z and the mean reward of any class, and set the RLVR loss beside the free energy
+        FreeEnergy(free_energy::FreeEnergyArgs),
+        /// Compare independent codes at a temperature: the distribution of their overlaps, P(q)
+        Overlap(overlap::OverlapArgs),
+        /// Sample codes of the complete parameterisation, windows and tying as penalties
+        Family(family::FamilyArgs),
+    }
+    "Networks" {
+        /// Train fleets of the paper's transformer by REINFORCE: curves, greedy accuracy by length
+        Train(Box<train::TrainArgs>),
+        /// Distil codes into networks: how far they agree, after how many steps
+        Distill(distill::DistillArgs),
+        /// Follow an escape path by networks: barriers of the greedy reward on the lines between them
+        Barrier(barrier::BarrierArgs),
+        /// Read a trained network back as a code of a class: agreement, reward, a code file
+        ReadBack(read_back::ReadBackArgs),
+        /// Write inputs with their targets as rows for trainers of language models: TRL, verl, OpenRLHF
+        Dataset(dataset::DatasetArgs),
+    }
+    "Studies" {
+        /// Run a study of many runs, on one machine or in shards; resumes what was interrupted
+        Run(run::RunArgs),
+        /// Merge the records of a study into one table, or the shards of an enumeration
+        Collect(collect::CollectArgs),
+        /// Sum up the records of a study: means with intervals, runs at 1, quantiles
+        Summary(summary::SummaryArgs),
+        /// Draw what `summary` prints: a quantity against a parameter, with intervals, by class
+        Plot(plot::PlotArgs),
+        /// Write a study or an enumeration as a job array of Slurm: shares, requeues, a job that collects
+        Slurm(slurm::SlurmArgs),
+    }
+    "The paper" {
+        /// Redo tables and figures of the paper, and compare them number by number
+        Reproduce(reproduce::ReproduceArgs),
+        /// Make the report of a reproduction from its records: a page, a text, tables, figures
+        Report(report::ReportArgs),
+        /// Decide the paper's statements one by one, from records and small computations
+        Claims(claims::ClaimsArgs),
+        /// List the tables and figures of the paper: what each needs, how long it takes here
+        List(list::ListArgs),
+    }
+    "Shell" {
+        /// Write completions for a shell to stdout
+        Completions(shell::CompletionsArgs) => shell::CompletionsArgs::run,
+        /// Write man pages, one per command
+        Man(shell::ManArgs) => shell::ManArgs::run,
+    }
+}

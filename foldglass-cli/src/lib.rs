@@ -21,7 +21,7 @@ use std::sync::Arc;
 use foldglass::Allowance;
 use foldglass_paper::{claims, reproduce};
 use foldglass_report::{self as report, error, progress};
-use program::{Cli, Command};
+use program::Cli;
 // Commands take their settings from here.
 use settings as cli;
 
@@ -63,50 +63,8 @@ fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Result<
     let Some((invocation, command)) = Cli::read(args)? else {
         return Ok(());
     };
-    let settings = &invocation.settings;
-    if settings.quiet {
+    if invocation.settings.quiet {
         progress::be_quiet();
     }
-    match command {
-        Command::Task(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Cells(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Eval(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Chain(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Cavi(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Reinforce(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Enumerate(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Certify(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Escape(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Benign(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Law(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Check(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Inspect(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Gauge(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Family(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Tree(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Parity(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Density(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::FreeEnergy(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Draw(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Overlap(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Train(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Distill(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Barrier(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::ReadBack(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Dataset(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Run(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Collect(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Slurm(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Summary(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::List(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Plot(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Explore(args) => args.run(&invocation, out),
-        Command::Reproduce(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Report(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Claims(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Completions(args) => {
-            output::write(&args.run(program::definition()), &invocation, out)
-        }
-        Command::Man(args) => output::write(&args.run(program::definition())?, &invocation, out),
-    }
+    command.run(&invocation, out)
 }

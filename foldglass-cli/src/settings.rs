@@ -41,6 +41,8 @@ pub struct Invocation {
     pub name: String,
     /// Its flags as typed, and defaults, by name.
     pub typed: Fields,
+    /// The definition of the whole command line.
+    pub program: clap::Command,
 }
 
 /// What clap says, without its prefix, the usage and the advice to ask for help.

@@ -23,7 +23,9 @@ use crate::progress::{self, Terminal};
 use crate::report::{Cell, Column, Format, StreamedTable, Table};
 
 /// The flags of `density`.
+// `--tied` is read, to be refused with the reason, and not offered.
 #[derive(Debug, Args)]
+#[command(mut_arg("tied", |arg| arg.hide(true)))]
 #[command(after_help = "Examples:
   foldglass density --task z:3 --lengths 3
       How many codes have which reward.

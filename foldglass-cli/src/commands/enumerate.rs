@@ -25,7 +25,9 @@ use crate::progress::{Terminal, about};
 use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `enumerate`.
+// `--tied` is read, to be refused with the reason, and not offered.
 #[derive(Debug, Args)]
+#[command(mut_arg("tied", |arg| arg.hide(true)))]
 #[command(after_help = "Examples:
   foldglass enumerate --task parity --lengths 6 --inputs markov:9/10
       All 4,194,304 codes: optima, local maxima, traps and their barriers.

@@ -10,8 +10,9 @@ use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use serde::Serialize;
 
+use crate::cli::Invocation;
 use crate::error::Error;
-use crate::output::Report;
+use crate::output::{self, Report};
 
 /// The flags of `completions`.
 #[derive(Debug, Args)]
@@ -34,8 +35,13 @@ pub struct Completions {
 }
 
 impl CompletionsArgs {
-    /// Makes the script for a program.
-    pub fn run(&self, mut program: clap::Command) -> Completions {
+    /// Writes the script.
+    pub fn run(&self, invocation: &Invocation, out: &mut dyn Write) -> Result<(), Error> {
+        let script = self.script(invocation.program.clone());
+        output::write(&script, invocation, out)
+    }
+
+    fn script(&self, mut program: clap::Command) -> Completions {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut program, "foldglass", &mut script);
         Completions {
@@ -71,8 +77,13 @@ pub struct Pages {
 }
 
 impl ManArgs {
-    /// Writes the pages of a program.
-    pub fn run(&self, mut program: clap::Command) -> Result<Pages, Error> {
+    /// Writes the pages, and which ones they are.
+    pub fn run(&self, invocation: &Invocation, out: &mut dyn Write) -> Result<(), Error> {
+        let pages = self.pages(invocation.program.clone())?;
+        output::write(&pages, invocation, out)
+    }
+
+    fn pages(&self, mut program: clap::Command) -> Result<Pages, Error> {
         let directory = &self.directory;
         std::fs::create_dir_all(directory)
             .map_err(|source| StudyError::write(directory, source))?;
