@@ -7,13 +7,13 @@
 /// Groups of pieces of work, and the time that the finished pieces took.
 #[derive(Debug, Clone)]
 pub struct TimeEstimate {
-    groups: Vec<Group>,
+    groups: Vec<UnitGroup>,
     /// Whether later pieces of a group may take less time than earlier ones.
     falling: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Group {
+struct UnitGroup {
     left: f64,
     done: f64,
     seconds: f64,
@@ -68,7 +68,7 @@ fn falling_sum(n: f64, fall: f64) -> f64 {
     antiderivative(n + 0.5) - antiderivative(0.5)
 }
 
-impl Group {
+impl UnitGroup {
     /// The seconds of the first n pieces at the pace of those that are done.
     fn first(&self, n: f64, fall: f64) -> f64 {
         self.seconds * falling_sum(n, fall) / falling_sum(self.done, fall)
@@ -78,10 +78,10 @@ impl Group {
 impl TimeEstimate {
     /// Groups of so many pieces, each of this relative cost; the pieces of a group all take about the same time.
     pub fn new(groups: impl IntoIterator<Item = (f64, f64)>) -> TimeEstimate {
-        let group = |(left, weight)| Group {
+        let group = |(left, weight)| UnitGroup {
             left,
             weight,
-            ..Group::default()
+            ..UnitGroup::default()
         };
         TimeEstimate {
             groups: groups.into_iter().map(group).collect(),

@@ -4,9 +4,9 @@ pub mod cavi;
 pub mod chain;
 mod pure_state;
 pub mod reinforce;
+mod shared;
 #[cfg(feature = "networks")]
 pub mod train;
-mod walk;
 
 pub use cavi::Cavi;
 pub use chain::Chain;

@@ -22,7 +22,7 @@ use stream::Stream;
 
 /// What was typed after `cargo xtask attack`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct AttackOptions {
     seed: u64,
     seconds: u64,
     /// How many attacks of each kind of [`KINDS`].
@@ -62,10 +62,10 @@ const KINDS: [Kind; 5] = [
     },
 ];
 
-impl Default for Options {
+impl Default for AttackOptions {
     /// What `cargo xtask test` does: every kind of attack in turn, within a minute.
-    fn default() -> Options {
-        Options {
+    fn default() -> AttackOptions {
+        AttackOptions {
             seed: 1,
             seconds: 40,
             most: [u64::MAX; KINDS.len()],
@@ -75,32 +75,32 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl AttackOptions {
     /// The command as one would type it.
     pub fn line(&self) -> String {
-        let Options { seed, seconds, .. } = self;
+        let AttackOptions { seed, seconds, .. } = self;
         format!("cargo xtask attack --seed {seed} --seconds {seconds}")
     }
 
     /// The same against the program that the tests have built, whatever it was built with.
-    pub fn after_tests(self) -> Options {
-        Options {
+    pub fn after_tests(self) -> AttackOptions {
+        AttackOptions {
             program: Some(built()),
             ..self
         }
     }
 
     /// The same for fewer seconds, where there is no more time.
-    pub fn in_haste(self) -> Options {
-        Options {
+    pub fn in_haste(self) -> AttackOptions {
+        AttackOptions {
             seconds: self.seconds.min(15),
             ..self
         }
     }
 
     /// Reads the flags.
-    pub fn parse(args: &[String]) -> Result<Options, Failure> {
-        let mut options = Options::default();
+    pub fn parse(args: &[String]) -> Result<AttackOptions, Failure> {
+        let mut options = AttackOptions::default();
         let mut args = args.iter();
         while let Some(flag) = args.next() {
             let value = args.next().map_or("", String::as_str);
@@ -149,7 +149,7 @@ struct Progress {
 }
 
 /// Runs `cargo xtask attack`.
-pub fn run(options: &Options) -> Result<(), Failure> {
+pub fn run(options: &AttackOptions) -> Result<(), Failure> {
     let program = match &options.program {
         Some(program) => program.clone(),
         None => build()?,
@@ -187,7 +187,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 
 /// Attacks in turns, the kind that had the least time first, until all have their number or the
 /// time is over.
-fn attack(options: &Options, corpus: &Corpus, folder: &Path) -> [Progress; KINDS.len()] {
+fn attack(options: &AttackOptions, corpus: &Corpus, folder: &Path) -> [Progress; KINDS.len()] {
     let mut progress: [Progress; KINDS.len()] = Default::default();
     if let Some((kind, number)) = options.case {
         progress[kind].cases = number;
@@ -207,7 +207,7 @@ fn attack(options: &Options, corpus: &Corpus, folder: &Path) -> [Progress; KINDS
 }
 
 /// Does the next case of a kind in a folder of its own, which stays where it failed.
-fn one(options: &Options, corpus: &Corpus, folder: &Path, kind: usize, progress: &mut Progress) {
+fn one(options: &AttackOptions, corpus: &Corpus, folder: &Path, kind: usize, progress: &mut Progress) {
     let begun = Instant::now();
     let (Kind { name, attack }, number) = (&KINDS[kind], progress.cases);
     let own = folder.join(format!("{name}-{number}"));
@@ -258,8 +258,8 @@ fn build() -> Result<PathBuf, Failure> {
 mod tests {
     use super::*;
 
-    fn parse(args: &[&str]) -> Result<Options, Failure> {
-        Options::parse(&args.iter().map(ToString::to_string).collect::<Vec<_>>())
+    fn parse(args: &[&str]) -> Result<AttackOptions, Failure> {
+        AttackOptions::parse(&args.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     #[test]

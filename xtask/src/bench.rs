@@ -1,6 +1,6 @@
 //! Times the library beside its Python peers, in turns so that they share the machine's noise.
 
-use crate::peers::{self, Environment, Peer};
+use crate::peers::{self, PeerEnvironment, Peer};
 use crate::table::{self, Comparison, PeerTime, Spread};
 use crate::{Failure, cargo, machine, root, section};
 use serde_json::Value;
@@ -75,12 +75,12 @@ const PEERS_NOTE: &str = "Peers on one thread each: plain is App. A as a user fi
 
 /// What was typed after `cargo xtask bench`.
 #[derive(Debug, PartialEq)]
-pub struct Options {
+pub struct BenchOptions {
     rounds: usize,
     write: bool,
 }
 
-impl Options {
+impl BenchOptions {
     /// Reads `[--rounds N] [--write]`.
     pub fn parse(args: &[String]) -> Result<Self, Failure> {
         let mut options = Self {
@@ -108,9 +108,9 @@ impl Options {
 }
 
 /// Runs `cargo xtask bench`.
-pub fn run(options: &Options) -> Result<(), Failure> {
+pub fn run(options: &BenchOptions) -> Result<(), Failure> {
     let benchmark = build()?;
-    let peers = Environment::prepare();
+    let peers = PeerEnvironment::prepare();
     if let Err(why) = &peers {
         eprintln!("== NO PEERS, foldglass runs alone: {why}");
     }
@@ -136,7 +136,7 @@ impl Measured {
     fn take(
         rounds: usize,
         benchmark: &Path,
-        environment: Option<&Environment>,
+        environment: Option<&PeerEnvironment>,
     ) -> Result<Self, Failure> {
         let mut ours = Vec::new();
         let mut peers: Vec<_> = CASES
@@ -322,8 +322,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parse(args: &[&str]) -> Result<Options, Failure> {
-        Options::parse(&args.iter().map(ToString::to_string).collect::<Vec<_>>())
+    fn parse(args: &[&str]) -> Result<BenchOptions, Failure> {
+        BenchOptions::parse(&args.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     /// One round in which ours and the peers report these checksums, where a case has them.
@@ -352,14 +352,14 @@ mod tests {
     fn options_default_to_five_rounds_and_no_write() {
         assert_eq!(
             parse(&[]),
-            Ok(Options {
+            Ok(BenchOptions {
                 rounds: 5,
                 write: false
             })
         );
         assert_eq!(
             parse(&["--write", "--rounds", "3"]),
-            Ok(Options {
+            Ok(BenchOptions {
                 rounds: 3,
                 write: true
             })

@@ -75,10 +75,10 @@ fn main() -> ExitCode {
     let outcome = match args.split_first().map(|(name, rest)| (name.as_str(), rest)) {
         Some(("test", rest)) => test::Tier::parse(rest).and_then(test::run),
         Some(("bench", rest)) => {
-            bench::Options::parse(rest).and_then(|options| bench::run(&options))
+            bench::BenchOptions::parse(rest).and_then(|options| bench::run(&options))
         }
         Some(("attack", rest)) => {
-            attack::Options::parse(rest).and_then(|options| attack::run(&options))
+            attack::AttackOptions::parse(rest).and_then(|options| attack::run(&options))
         }
         Some(("python", rest)) => python::run(python::Packages::Full, rest),
         Some(("architecture", [])) => architecture::run(),

@@ -29,13 +29,13 @@ pub const ALL: &[Peer] = &[
 pub const NUMPY: &[Peer] = &[peer("numpy", "plain"), peer("numpy", "expert")];
 
 /// The environment of the peers.
-pub struct Environment(Venv);
+pub struct PeerEnvironment(Venv);
 
-impl Environment {
+impl PeerEnvironment {
     /// Builds the environment, or takes the one at hand. The error says why there are no peers on this
     /// machine.
     pub fn prepare() -> Result<Self, String> {
-        Venv::prepare("bench-venv", &[scripts().join("requirements.txt")]).map(Environment)
+        Venv::prepare("bench-venv", &[scripts().join("requirements.txt")]).map(PeerEnvironment)
     }
 
     /// Runs one peer on one case of `bench/peers/TOPIC_PEER.py` and returns its line.

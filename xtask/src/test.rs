@@ -171,7 +171,7 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
     let python =
         std::thread::spawn(|| python::after_tests(python.join().expect("it does not panic")));
     if tier >= Tier::Full {
-        let mut options = attack::Options::default().after_tests();
+        let mut options = attack::AttackOptions::default().after_tests();
         if start.elapsed() > PATIENCE {
             options = options.in_haste();
         }

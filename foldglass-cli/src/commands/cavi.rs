@@ -120,7 +120,7 @@ pub struct CaviReport {
 
 /// A run in the JSON: the contract's keys.
 #[derive(Serialize)]
-struct Run<'a> {
+struct CaviRun<'a> {
     run: u64,
     #[serde(flatten)]
     result: Reported<'a>,
@@ -128,7 +128,7 @@ struct Run<'a> {
 
 /// The runs one by one: there may be many.
 fn runs<S: Serializer>(series: &FinishedSeries, serializer: S) -> Result<S::Ok, S::Error> {
-    let runs = series.records.iter().map(|record| Run {
+    let runs = series.records.iter().map(|record| CaviRun {
         run: record.run,
         // These have files or flags of their own.
         result: reported(record, &["rows", "trace"]),

@@ -81,7 +81,7 @@ impl CheckArgs {
                     let found = Found::Unread {
                         error: error.to_string(),
                     };
-                    checked.push(Line::new(path, found));
+                    checked.push(CheckedFile::new(path, found));
                     refused.get_or_insert(error);
                 }
             }
@@ -96,7 +96,7 @@ impl CheckArgs {
     }
 }
 
-fn check(path: &Path, means: &Means<'_>) -> Result<Line, Error> {
+fn check(path: &Path, means: &Means<'_>) -> Result<CheckedFile, Error> {
     let file = Input::read(path)?;
     let found = match claims::read(&file, means.allowance)? {
         Claims::Path(claim) => {
@@ -117,7 +117,7 @@ fn check(path: &Path, means: &Means<'_>) -> Result<Line, Error> {
             Err(problem) => Found::Failure { problem },
         },
     };
-    let mut line = Line::new(path, found);
+    let mut line = CheckedFile::new(path, found);
     line.file = file.name;
     Ok(line)
 }
@@ -125,23 +125,23 @@ fn check(path: &Path, means: &Means<'_>) -> Result<Line, Error> {
 /// What was made of the files.
 #[derive(Serialize)]
 pub struct CheckReport {
-    checked: Vec<Line>,
+    checked: Vec<CheckedFile>,
     /// Whether some could not be read.
     #[serde(skip)]
     refused: bool,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct CheckedFile {
     file: String,
     holds: bool,
     #[serde(flatten)]
     found: Found,
 }
 
-impl Line {
-    fn new(path: &Path, found: Found) -> Line {
-        Line {
+impl CheckedFile {
+    fn new(path: &Path, found: Found) -> CheckedFile {
+        CheckedFile {
             file: path.display().to_string(),
             holds: matches!(found, Found::Path { .. } | Found::Verdicts { .. }),
             found,
@@ -171,7 +171,7 @@ enum Found {
 
 impl Report for CheckReport {
     fn failure(&self) -> Option<String> {
-        let failed = |line: &Line| match &line.found {
+        let failed = |line: &CheckedFile| match &line.found {
             Found::Failure { problem } => Some(format!("{} does not hold: {problem}", line.file)),
             Found::Unread { error } => Some(format!("{} is not checked: {error}", line.file)),
             _ => None,
@@ -182,7 +182,7 @@ impl Report for CheckReport {
 
     fn tables(&self, _: Format) -> Vec<Table> {
         let columns = ["file", "holds", "claims"].map(Column::words);
-        let row = |line: &Line| -> [Cell; 3] {
+        let row = |line: &CheckedFile| -> [Cell; 3] {
             let claims = match &line.found {
                 Found::Failure { problem } => problem.clone(),
                 Found::Unread { error } => error.clone(),
@@ -198,7 +198,7 @@ impl Report for CheckReport {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.checked
             .iter()
-            .try_for_each(|Line { file, found, .. }| match found {
+            .try_for_each(|CheckedFile { file, found, .. }| match found {
                 // Said on stderr.
                 Found::Failure { .. } | Found::Unread { .. } => Ok(()),
                 Found::Path {

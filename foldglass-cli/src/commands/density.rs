@@ -149,14 +149,14 @@ pub enum DensityReport {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct BandLine {
     reward: Reward,
     count: String,
 }
 
 /// The rewards one by one: there may be many.
 fn bands<S: Serializer>(density: &DensityOfStates, serializer: S) -> Result<S::Ok, S::Error> {
-    let line = |band: &Band| Line {
+    let line = |band: &Band| BandLine {
         reward: density.reward(band),
         count: band.count.to_string(),
     };

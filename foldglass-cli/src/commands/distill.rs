@@ -228,7 +228,7 @@ struct Lessons {
 }
 
 /// Networks under way.
-struct UnderWay {
+struct DistillRun {
     distilling: Distilling,
     distillation: Distillation,
     machine: Machine,
@@ -236,7 +236,7 @@ struct UnderWay {
 
 /// A measurement as it is recorded.
 #[derive(Serialize)]
-struct CurveLine {
+struct DistillLine {
     step: u64,
     seed: u64,
     agreement: f64,
@@ -244,10 +244,10 @@ struct CurveLine {
 }
 
 impl Lessons {
-    fn begin(&self, maker: &Maker) -> Result<UnderWay, Error> {
+    fn begin(&self, maker: &Maker) -> Result<DistillRun, Error> {
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let begun = Distilling::new(self.distillation.clone(), self.pupils.clone(), &make);
-        Ok(UnderWay {
+        Ok(DistillRun {
             distilling: begun.map_err(pupils_named)?,
             distillation: self.distillation.clone(),
             machine: maker.machine().expect("networks have a back end"),
@@ -262,7 +262,7 @@ impl Lessons {
         path: &Path,
         maker: &Maker,
         observer: &Terminal,
-    ) -> Result<(UnderWay, RunDirectory), Error> {
+    ) -> Result<(DistillRun, RunDirectory), Error> {
         let seeds: Vec<u64> = self.pupils.iter().map(|pupil| pupil.seed).collect();
         let actions: Vec<&[u16]> = teachers.iter().map(|code| code.actions()).collect();
         let description = json!({
@@ -278,8 +278,8 @@ impl Lessons {
     }
 }
 
-impl Trains for UnderWay {
-    type Line = CurveLine;
+impl Trains for DistillRun {
+    type Line = DistillLine;
 
     fn step(&self) -> u64 {
         self.distilling.step()
@@ -293,14 +293,14 @@ impl Trains for UnderWay {
         self.distilling.is_finished()
     }
 
-    fn advance(&mut self, steps: u64) -> Result<Vec<CurveLine>, Error> {
+    fn advance(&mut self, steps: u64) -> Result<Vec<DistillLine>, Error> {
         let measured = self.distilling.advance_by(steps);
         if measured.map_err(pupils_named)?.is_none() {
             return Ok(Vec::new());
         }
         let step = self.step();
         let seeds = self.distilling.pupils().iter().map(|pupil| pupil.seed);
-        let line = |(seed, point): (u64, &distill::PupilProgress)| CurveLine {
+        let line = |(seed, point): (u64, &distill::PupilProgress)| DistillLine {
             step,
             seed,
             agreement: point.agreement,

@@ -111,10 +111,10 @@ impl FamilyArgs {
         max_memory::available().check(&what, bytes)?;
         let energies = family.energies();
         let sampled = self.sample(&family, settings)?;
-        let points: Vec<Point> = grid
+        let points: Vec<FamilyPoint> = grid
             .iter()
             .zip(sampled.chunks(self.runs as usize))
-            .map(|(&couplings, walks)| Point::new(&family, couplings, self.tau, walks, &energies))
+            .map(|(&couplings, walks)| FamilyPoint::new(&family, couplings, self.tau, walks, &energies))
             .collect();
         let limit = |tied| Limit::of(&family, tied).map(|limit| limit.reward(&family, self.tau));
         let crossover = Crossover {
@@ -188,7 +188,7 @@ struct Estimate {
 
 /// What was found at one pair of couplings.
 #[derive(Debug, Serialize)]
-struct Point {
+struct FamilyPoint {
     g_win: f64,
     g_tie: f64,
     reward: Estimate,
@@ -197,11 +197,11 @@ struct Point {
     windowed: Estimate,
     tied: Estimate,
     /// The same by a visit of every complete code, where there are few.
-    exact: Option<Enumerated>,
+    exact: Option<ExactFamily>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Enumerated {
+struct ExactFamily {
     reward: f64,
     e_win: f64,
     e_tie: f64,
@@ -209,14 +209,14 @@ struct Enumerated {
     tied: f64,
 }
 
-impl Point {
+impl FamilyPoint {
     fn new(
         family: &Family,
         couplings: Couplings,
         tau: f64,
         walks: &[Averages],
         energies: &Option<Vec<Energy>>,
-    ) -> Point {
+    ) -> FamilyPoint {
         let estimate = |of: fn(&Averages) -> f64| {
             let values: Vec<f64> = walks.iter().map(of).collect();
             let summary = Summary::of(&values).expect("at least two walks");
@@ -227,7 +227,7 @@ impl Point {
         };
         let exact = energies.as_ref().map(|energies| {
             let found = Averages::of(family, energies, couplings, tau);
-            Enumerated {
+            ExactFamily {
                 reward: found.reward,
                 e_win: found.window,
                 e_tie: found.tying,
@@ -235,7 +235,7 @@ impl Point {
                 tied: found.tied,
             }
         });
-        Point {
+        FamilyPoint {
             g_win: couplings.window,
             g_tie: couplings.tying,
             reward: estimate(|walk| walk.reward),
@@ -261,7 +261,7 @@ pub struct Crossover {
     complete: f64,
     windowed: Option<f64>,
     tied: Option<f64>,
-    points: Vec<Point>,
+    points: Vec<FamilyPoint>,
     #[serde(skip)]
     spec: ClassSpec,
 }

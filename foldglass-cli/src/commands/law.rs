@@ -40,7 +40,7 @@ const CENSUS_CELLS: usize = 50;
 pub struct LawArgs {
     /// traps: correlated parity, by --length and --inputs; lengths: several lengths of parity with
     /// uniform inputs, by --lengths
-    which: Which,
+    which: TrapLaw,
     /// The length T of the inputs, for traps
     #[arg(long, value_name = "T", value_parser = length, allow_negative_numbers = true)]
     #[arg(required_if_eq("which", "traps"), conflicts_with = "lengths")]
@@ -75,7 +75,7 @@ pub struct LawArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Which {
+enum TrapLaw {
     Traps,
     Lengths,
 }
@@ -179,7 +179,7 @@ impl LawArgs {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct TrapRewardLine {
     reward: Reward,
     count: String,
     /// Positions, or lengths that are answered wrongly.
@@ -192,7 +192,7 @@ struct Line {
 #[derive(Serialize)]
 pub struct LawReport {
     traps: String,
-    trap_rewards: Option<Vec<Line>>,
+    trap_rewards: Option<Vec<TrapRewardLine>>,
     /// How many a census counts, where the class is small.
     census_traps: Option<String>,
     code: Option<CodeForm>,
@@ -213,7 +213,7 @@ impl LawReport {
         spec: Option<ClassSpec>,
         cells: usize,
     ) -> LawReport {
-        let line = |line: TrapReward| Line {
+        let line = |line: TrapReward| TrapRewardLine {
             reward: line.reward,
             count: line.count.to_string(),
             ignored: line.ignored,
@@ -246,7 +246,7 @@ impl LawReport {
         if changes {
             columns.push(Column::numbers("changes ignored").key("ignored_changes"));
         }
-        let row = |line: &Line| {
+        let row = |line: &TrapRewardLine| {
             let count = line.count.parse().expect("digits");
             let mut row = vec![
                 Cell::from(&line.reward),

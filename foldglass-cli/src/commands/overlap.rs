@@ -118,7 +118,7 @@ impl OverlapArgs {
         settings: &GlobalArgs,
         exact: Option<&EveryCode>,
         observer: &Terminal,
-    ) -> Result<Vec<Point>, Error> {
+    ) -> Result<Vec<OverlapPoint>, Error> {
         let Temperatures(list) = &self.tau;
         let together = Chains::side_by_side(class) as u64;
         let each = (self.runs as u64).next_multiple_of(together);
@@ -136,7 +136,7 @@ impl OverlapArgs {
             match sample(class, sampling, context) {
                 Ok(sampled) => {
                     let alike = exact.map(|every| every.alike(tau, context)).transpose();
-                    Ok((alike.ok()).map(|alike| Point::new(tau, sampled, exact, alike)))
+                    Ok((alike.ok()).map(|alike| OverlapPoint::new(tau, sampled, exact, alike)))
                 }
                 Err(SampleError::Stopped(_)) => Ok(None),
                 Err(error) => Err(refuse(error)),
@@ -177,7 +177,7 @@ fn refuse(error: SampleError) -> Error {
 pub struct OverlapReport {
     #[serde(skip)]
     class: ClassSpec,
-    points: Vec<Point>,
+    points: Vec<OverlapPoint>,
     /// The functions that all codes compute, where they were visited.
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<usize>,
@@ -188,7 +188,7 @@ pub struct OverlapReport {
 
 /// What was found at one temperature.
 #[derive(Serialize)]
-struct Point {
+struct OverlapPoint {
     tau: f64,
     answers: Histogram,
     all_steps: Histogram,
@@ -257,8 +257,8 @@ impl Histogram {
     }
 }
 
-impl Point {
-    fn new(tau: f64, sampled: Sampled, every: Option<&EveryCode>, exact: Option<Alike>) -> Point {
+impl OverlapPoint {
+    fn new(tau: f64, sampled: Sampled, every: Option<&EveryCode>, exact: Option<Alike>) -> OverlapPoint {
         let exact = exact.as_ref();
         let steps = sampled.alike.steps.iter().enumerate();
         let (autocorrelation_time, autocorrelation) = match sampled.memory {
@@ -266,7 +266,7 @@ impl Point {
             Autocorrelation::Frozen => (None, "frozen"),
             Autocorrelation::TooShort { .. } => (None, "too short"),
         };
-        Point {
+        OverlapPoint {
             tau,
             answers: Histogram::new(&sampled.alike.answers, exact.map(|alike| &alike.answers)),
             all_steps: Histogram::new(&sampled.alike.all, exact.map(|alike| &alike.all)),

@@ -125,7 +125,7 @@ pub struct ReinforceReport {
 
 /// A run in the JSON: the contract's keys.
 #[derive(Serialize)]
-struct Run<'a> {
+struct ReinforceRun<'a> {
     run: u64,
     #[serde(flatten)]
     result: Reported<'a>,
@@ -133,7 +133,7 @@ struct Run<'a> {
 
 /// The runs one by one: there may be many.
 fn runs<S: Serializer>(series: &FinishedSeries, serializer: S) -> Result<S::Ok, S::Error> {
-    let runs = series.records.iter().map(|record| Run {
+    let runs = series.records.iter().map(|record| ReinforceRun {
         run: record.run,
         // These have files of their own.
         result: reported(record, &["rows", "trace", "greedy_trace"]),

@@ -60,7 +60,7 @@ pub struct ReproduceArgs {
     dry_run: bool,
     /// The numbers to show one a line [default: differing; all with --format]
     #[arg(long, value_name = "WHICH")]
-    rows: Option<Which>,
+    rows: Option<ShownRows>,
     /// Write the table of all numbers to a file: .txt, .json, .csv, .md or .tex
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
@@ -68,18 +68,18 @@ pub struct ReproduceArgs {
 
 /// The numbers to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Which {
+enum ShownRows {
     /// Those that differ from the paper's
     Differing,
     /// All
     All,
 }
 
-impl From<Which> for Rows {
-    fn from(which: Which) -> Rows {
+impl From<ShownRows> for Rows {
+    fn from(which: ShownRows) -> Rows {
         match which {
-            Which::Differing => Rows::Differing,
-            Which::All => Rows::All,
+            ShownRows::Differing => Rows::Differing,
+            ShownRows::All => Rows::All,
         }
     }
 }

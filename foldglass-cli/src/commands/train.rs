@@ -107,7 +107,7 @@ impl Name {
 
 /// A point of a curve as it is recorded.
 #[derive(Serialize, Deserialize)]
-struct CurveLine {
+struct TrainLine {
     task: String,
     c: f64,
     learning_rate: f64,
@@ -126,7 +126,7 @@ const FORMAT: &str = "foldglass-train/1";
 
 /// What a run is, as its file has it.
 #[derive(Serialize)]
-struct Run<'a> {
+struct TrainedAs<'a> {
     format: &'static str,
     version: &'static str,
     record_every: u64,
@@ -150,7 +150,7 @@ struct Training {
 }
 
 /// A fleet under way.
-struct UnderWay<'a> {
+struct TrainRun<'a> {
     training: &'a Training,
     fleet: Fleet,
     machine: Machine,
@@ -248,8 +248,8 @@ impl TrainArgs {
         })
     }
 
-    fn report(&self, run: UnderWay, whole: bool) -> Result<FleetReport, Error> {
-        let UnderWay {
+    fn report(&self, run: TrainRun, whole: bool) -> Result<FleetReport, Error> {
+        let TrainRun {
             training,
             mut fleet,
             machine,
@@ -330,8 +330,8 @@ impl TrainArgs {
     }
 }
 
-impl Trains for UnderWay<'_> {
-    type Line = CurveLine;
+impl Trains for TrainRun<'_> {
+    type Line = TrainLine;
 
     fn step(&self) -> u64 {
         self.fleet.step()
@@ -345,7 +345,7 @@ impl Trains for UnderWay<'_> {
         self.step() >= self.steps()
     }
 
-    fn advance(&mut self, steps: u64) -> Result<Vec<CurveLine>, Error> {
+    fn advance(&mut self, steps: u64) -> Result<Vec<TrainLine>, Error> {
         let Some(points) = self.fleet.advance_by(steps).map_err(named)? else {
             return Ok(Vec::new());
         };
@@ -407,7 +407,7 @@ impl Training {
             name,
             square: &self.models[name.model].square,
         };
-        let run = Run {
+        let run = TrainedAs {
             format: FORMAT,
             version: VERSION,
             record_every: self.record_every,
@@ -423,23 +423,23 @@ impl Training {
         path: &Path,
         maker: &Maker,
         observer: &Terminal,
-    ) -> Result<(UnderWay<'_>, RunDirectory), Error> {
+    ) -> Result<(TrainRun<'_>, RunDirectory), Error> {
         let begin = |maker: &Maker| self.begin(maker);
         let description = self.description();
         let begun = kept::begin_in(path, &NAMES, description, maker, observer, begin);
         let (mut run, mut directory) = begun?;
         // What the report says of the last step, where no more is made.
         let step = run.fleet.step();
-        let recorded: Vec<CurveLine> = directory.read()?;
+        let recorded: Vec<TrainLine> = directory.read()?;
         let last = recorded.into_iter().filter(|line| line.point.step == step);
         run.last = last.map(|line| line.point).collect();
         Ok((run, directory))
     }
 
-    fn begin(&self, maker: &Maker) -> Result<UnderWay<'_>, Error> {
+    fn begin(&self, maker: &Maker) -> Result<TrainRun<'_>, Error> {
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let fleet = Fleet::new(self.settings.clone(), self.models.clone(), &make);
-        Ok(UnderWay {
+        Ok(TrainRun {
             training: self,
             fleet: fleet.map_err(named)?,
             machine: maker.machine().expect("a fleet has a back end"),
@@ -449,7 +449,7 @@ impl Training {
     }
 
     /// The points that are recorded: those at which enough steps have passed, and the last.
-    fn recorded(&self, points: &[CurvePoint]) -> Vec<CurveLine> {
+    fn recorded(&self, points: &[CurvePoint]) -> Vec<TrainLine> {
         let step = points[0].step;
         // The point before this one, whether this call made it or an earlier one did.
         let period = self.settings.gate.period;
@@ -458,7 +458,7 @@ impl Training {
         if !due && step < self.settings.steps {
             return Vec::new();
         }
-        let line = |(point, name): (&CurvePoint, &Name)| CurveLine {
+        let line = |(point, name): (&CurvePoint, &Name)| TrainLine {
             task: name.task.clone(),
             c: name.c,
             learning_rate: name.learning_rate,

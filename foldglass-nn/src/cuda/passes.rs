@@ -52,28 +52,28 @@ impl Cuda {
         );
         let memory = self.memory;
         let joint = f + d;
-        let up = Product {
-            left: Matrix::new(memory.features, nt * k, k, 1),
-            right: Matrix::new(memory.up, k * f, f, 1),
-            to: Matrix::new(memory.joint, nt * joint, joint, 1),
+        let up = MatrixProduct {
+            left: MatrixView::new(memory.features, nt * k, k, 1),
+            right: MatrixView::new(memory.up, k * f, f, 1),
+            to: MatrixView::new(memory.joint, nt * joint, joint, 1),
             sizes: (rows, f, k),
             ragged: Ragged::Rows,
             accumulate: false,
         };
         self.product(call, up)?;
-        let stream = Product {
-            right: Matrix::new(memory.stream, k * d, d, 1),
-            to: Matrix::new(memory.joint + 4 * f as u64, nt * joint, joint, 1),
+        let stream = MatrixProduct {
+            right: MatrixView::new(memory.stream, k * d, d, 1),
+            to: MatrixView::new(memory.joint + 4 * f as u64, nt * joint, joint, 1),
             sizes: (rows, d, k),
             ..up
         };
         self.product(call, stream)?;
         let grid = (rows.div_ceil(8), self.models, 1);
         self.launch("activate_rows", grid, 256, 0, call)?;
-        let down = Product {
-            left: Matrix::new(memory.hidden, nt * f, f, 1),
+        let down = MatrixProduct {
+            left: MatrixView::new(memory.hidden, nt * f, f, 1),
             right: self.down(),
-            to: Matrix::new(memory.out, nt * d, d, 1),
+            to: MatrixView::new(memory.out, nt * d, d, 1),
             sizes: (rows, d, f),
             ragged: Ragged::Rows,
             accumulate: true,
@@ -83,11 +83,11 @@ impl Cuda {
     }
 
     /// The down-projection's weights.
-    pub(super) fn down(&self) -> Matrix {
+    pub(super) fn down(&self) -> MatrixView {
         let shape = self.sizes.shape;
         let place = shape.places().blocks[0].down.start as u64;
         let at = self.memory.weights + 4 * place;
-        Matrix::new(at, shape.parameters(), shape.width, 1)
+        MatrixView::new(at, shape.parameters(), shape.width, 1)
     }
 
     /// Gradients of all weights from the tokens' weights, and the update.
@@ -155,10 +155,10 @@ impl Cuda {
         let joint = f + d;
         let call = &Call { t: 0, ..*call };
         let rows = nt;
-        let d_out = Matrix::new(memory.d_out, nt * d, d, 1);
-        let d_up = Matrix::new(memory.joint, nt * joint, joint, 1);
-        let features = Matrix::new(memory.features, nt * k, k, 1);
-        let by_rows = |left, right, to, columns, inner| Product {
+        let d_out = MatrixView::new(memory.d_out, nt * d, d, 1);
+        let d_up = MatrixView::new(memory.joint, nt * joint, joint, 1);
+        let features = MatrixView::new(memory.features, nt * k, k, 1);
+        let by_rows = |left, right, to, columns, inner| MatrixProduct {
             left,
             right,
             to,
@@ -166,7 +166,7 @@ impl Cuda {
             ragged: Ragged::Rows,
             accumulate: false,
         };
-        let over_rows = |left: Matrix, right, to, m, n| Product {
+        let over_rows = |left: MatrixView, right, to, m, n| MatrixProduct {
             left: left.transposed(),
             right,
             to,
@@ -177,23 +177,23 @@ impl Cuda {
         self.product(call, by_rows(d_out, self.down().transposed(), d_up, f, d))?;
         self.launch("slope_rows", (256, self.models, 1), 256, 0, call)?;
         let place = shape.places().blocks[0].down.start as u64;
-        let to = Matrix::new(memory.gradient + 4 * place, shape.parameters(), d, 1);
-        let hidden = Matrix::new(memory.hidden, nt * f, f, 1);
+        let to = MatrixView::new(memory.gradient + 4 * place, shape.parameters(), d, 1);
+        let hidden = MatrixView::new(memory.hidden, nt * f, f, 1);
         self.product(call, over_rows(hidden, d_out, to, f, d))?;
-        let to = Matrix::new(memory.d_up, f * k, k, 1);
+        let to = MatrixView::new(memory.d_up, f * k, k, 1);
         self.product(call, over_rows(d_up, features, to, f, k))?;
-        let to = Matrix::new(memory.d_stream_parts, k * d, d, 1);
+        let to = MatrixView::new(memory.d_stream_parts, k * d, d, 1);
         self.product(call, over_rows(features, d_out, to, k, d))?;
-        let up = Matrix::new(memory.up, k * f, f, 1).transposed();
-        let to = Matrix::new(memory.d_features, 2 * nt * k, k, 1);
+        let up = MatrixView::new(memory.up, k * f, f, 1).transposed();
+        let to = MatrixView::new(memory.d_features, 2 * nt * k, k, 1);
         self.product(call, by_rows(d_up, up, to, k, f))?;
-        let stream = Matrix::new(memory.stream, k * d, d, 1).transposed();
+        let stream = MatrixView::new(memory.stream, k * d, d, 1).transposed();
         let direct = memory.d_features + 4 * (nt * k) as u64;
-        let to = Matrix::new(direct, 2 * nt * k, k, 1);
+        let to = MatrixView::new(direct, 2 * nt * k, k, 1);
         self.product(call, by_rows(d_out, stream, to, k, d))
     }
 
-    pub(super) fn product(&mut self, call: &Call, product: Product) -> Result<(), BackendError> {
+    pub(super) fn product(&mut self, call: &Call, product: MatrixProduct) -> Result<(), BackendError> {
         let (m, n, k) = product.sizes;
         let call = Call {
             m: m as i32,
@@ -222,16 +222,16 @@ impl Cuda {
 /// A matrix of every model: where the first starts, and how far it is to the next model, row and
 /// column.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix {
+pub(super) struct MatrixView {
     at: Address,
     model: usize,
     row: usize,
     column: usize,
 }
 
-impl Matrix {
-    fn new(at: Address, model: usize, row: usize, column: usize) -> Matrix {
-        Matrix {
+impl MatrixView {
+    fn new(at: Address, model: usize, row: usize, column: usize) -> MatrixView {
+        MatrixView {
             at,
             model,
             row,
@@ -239,8 +239,8 @@ impl Matrix {
         }
     }
 
-    fn transposed(self) -> Matrix {
-        Matrix {
+    fn transposed(self) -> MatrixView {
+        MatrixView {
             row: self.column,
             column: self.row,
             ..self
@@ -257,10 +257,10 @@ pub(super) enum Ragged {
 
 /// `to = left right`.
 #[derive(Clone, Copy)]
-pub(super) struct Product {
-    left: Matrix,
-    right: Matrix,
-    to: Matrix,
+pub(super) struct MatrixProduct {
+    left: MatrixView,
+    right: MatrixView,
+    to: MatrixView,
     /// Rows, columns, inner; a bound where an index runs over tokens.
     sizes: (usize, usize, usize),
     ragged: Ragged,

@@ -134,7 +134,7 @@ probes! {
 
 /// A record of a probe.
 #[derive(Serialize, Deserialize)]
-struct Kept<T> {
+struct ProbeRecord<T> {
     version: String,
     form: u32,
     found: T,
@@ -162,7 +162,7 @@ fn kept<T: DeserializeOwned>(directory: &Path, id: &str, form: u32) -> Result<Op
     if !known.is_some_and(own) {
         return Ok(None);
     }
-    let kept: Option<Kept<T>> = read_json(&path, expected)?;
+    let kept: Option<ProbeRecord<T>> = read_json(&path, expected)?;
     Ok(kept.map(|kept| kept.found))
 }
 
@@ -183,7 +183,7 @@ fn keep<T: Serialize + DeserializeOwned>(
         return Ok(());
     };
     let version = VERSION.to_owned();
-    let kept = Kept {
+    let kept = ProbeRecord {
         version,
         form,
         found,

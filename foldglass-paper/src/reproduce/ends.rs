@@ -75,18 +75,18 @@ impl Fates {
         self.optimal + self.trapped + self.bounded + self.free
     }
 
-    fn add(&mut self, fate: Fate) {
+    fn add(&mut self, fate: RunFate) {
         *match fate {
-            Fate::Optimal => &mut self.optimal,
-            Fate::Trapped => &mut self.trapped,
-            Fate::Bounded => &mut self.bounded,
-            Fate::Free => &mut self.free,
+            RunFate::Optimal => &mut self.optimal,
+            RunFate::Trapped => &mut self.trapped,
+            RunFate::Bounded => &mut self.bounded,
+            RunFate::Free => &mut self.free,
         } += 1;
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum RunFate {
     Optimal,
     Trapped,
     Bounded,
@@ -96,8 +96,8 @@ enum Fate {
 /// What was found of a code: what it is, and where it leads.
 #[derive(Debug, Clone)]
 struct Found {
-    is: Fate,
-    leads: Fate,
+    is: RunFate,
+    leads: RunFate,
     /// The code that it leads to.
     to: Vec<Symbol>,
 }
@@ -182,7 +182,7 @@ fn of_class(
         let point = point(&mut points, record);
         point.are.add(found.is);
         point.lead.add(found.leads);
-        if found.leads == Fate::Trapped {
+        if found.leads == RunFate::Trapped {
             let reward = count::reward(&Code::new(&class, &found.to).expect("a code of the class"));
             match point.traps.iter_mut().find(|(other, _)| *other == reward) {
                 Some((_, runs)) => *runs += 1,
@@ -191,7 +191,7 @@ fn of_class(
         }
     }
     points.values_mut().for_each(|point| point.traps.sort());
-    let trapped = known.values().filter(|found| found.leads == Fate::Trapped);
+    let trapped = known.values().filter(|found| found.leads == RunFate::Trapped);
     let traps: BTreeSet<&[Symbol]> = trapped.map(|found| &found.to[..]).collect();
     if !traps.is_empty() {
         let code = |actions: &&[Symbol]| Code::new(&class, actions).expect("a code of the class");
@@ -234,10 +234,10 @@ fn follow(
     loop {
         let verdict = verdict(workers, &code, cap, work.observer)?;
         let fate = match &verdict.finding {
-            Finding::Optimal => Fate::Optimal,
-            Finding::Certified { .. } => Fate::Trapped,
-            Finding::Bounded { .. } => Fate::Bounded,
-            Finding::Escapes { .. } => Fate::Free,
+            Finding::Optimal => RunFate::Optimal,
+            Finding::Certified { .. } => RunFate::Trapped,
+            Finding::Bounded { .. } => RunFate::Bounded,
+            Finding::Escapes { .. } => RunFate::Free,
         };
         let first = *is.get_or_insert(fate);
         let Finding::Escapes { moves } = verdict.finding else {

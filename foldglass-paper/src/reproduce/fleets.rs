@@ -64,12 +64,12 @@ const FLEETS: &str = "fleets";
 #[serde(untagged)]
 enum Line<T> {
     Record(T),
-    Run(Run),
+    Run(RecordedRun),
 }
 
 /// How records were made; what else is said of it is for readers.
 #[derive(Debug, Deserialize)]
-struct Run {
+struct RecordedRun {
     #[serde(rename = "kind")]
     _kind: RunKind,
 }

@@ -51,7 +51,7 @@ const ORIGINS: [Origin; 3] = [
 
 /// A file of codes of one class.
 #[derive(Serialize, Deserialize)]
-struct Codes {
+struct CodesFile {
     class: ClassSpec,
     codes: Vec<Actions>,
 }
@@ -86,7 +86,7 @@ pub fn write(study: &Study, directory: &Path, scale: Scale, seed: u64) -> Result
             .map(|record| actions(record))
             .collect::<Result<_, _>>()?;
         let class = first.class.clone();
-        write_plain(&path, &Codes { class, codes })?;
+        write_plain(&path, &CodesFile { class, codes })?;
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ pub fn fit(mut study: Study, directory: &Path) -> Result<Study, Error> {
             continue;
         };
         let path = directory.join(origin.file);
-        let known: Option<Codes> = read_plain(&path, "a file of traps")?;
+        let known: Option<CodesFile> = read_plain(&path, "a file of traps")?;
         let traps = match known {
             Some(codes) => codes.codes.len() as u64,
             None => {

@@ -96,7 +96,7 @@ fn mark(step: &Step, directory: &Path) -> PathBuf {
 pub fn run(step: &Step, work: &Work<'_>) -> Result<Done, Error> {
     let before = is_done(step, work.out);
     (step.run)(work)?;
-    write_json(&mark(step, work.out), &Mark::new(step))?;
+    write_json(&mark(step, work.out), &StepMark::new(step))?;
     Ok(Done::of(!before))
 }
 
@@ -109,14 +109,14 @@ pub const VERSION: &str = foldglass_study::VERSION;
 
 /// What the file of a finished step says.
 #[derive(Serialize)]
-struct Mark {
+struct StepMark {
     version: &'static str,
     step: &'static str,
 }
 
-impl Mark {
-    fn new(step: &Step) -> Mark {
-        Mark {
+impl StepMark {
+    fn new(step: &Step) -> StepMark {
+        StepMark {
             version: VERSION,
             step: step.name,
         }

@@ -24,7 +24,7 @@ const TITLE: f64 = 18.0;
 const UNREACHED: f64 = 0.18;
 
 /// The cells of one step.
-struct Block {
+struct StepBlock {
     name: String,
     first: usize,
     cells: usize,
@@ -65,14 +65,14 @@ impl Marks {
 }
 
 /// The blocks of a class, each near to a square.
-fn blocks(code: &Code) -> Vec<Block> {
+fn blocks(code: &Code) -> Vec<StepBlock> {
     let class = code.class();
     let block = |group: &foldglass::model::class::Group| {
         let mut across = group.histories;
         while across * across < group.cells && across * class.q() <= group.cells {
             across *= class.q();
         }
-        Block {
+        StepBlock {
             name: group
                 .t
                 .map_or("all steps".to_owned(), |t| format!("t = {t}")),
@@ -85,7 +85,7 @@ fn blocks(code: &Code) -> Vec<Block> {
 }
 
 /// Puts blocks beside and below each other; their corners and the height of all.
-fn flow(blocks: &[Block], side: f64) -> (Vec<Corner>, f64) {
+fn flow(blocks: &[StepBlock], side: f64) -> (Vec<Corner>, f64) {
     let (mut left, mut top, mut tallest) = (0.0, 0.0, 0.0_f64);
     let mut corners = Vec::new();
     for block in blocks {
@@ -102,7 +102,7 @@ fn flow(blocks: &[Block], side: f64) -> (Vec<Corner>, f64) {
 }
 
 /// The largest side with which the blocks are at most `HEIGHT` high.
-fn side(blocks: &[Block]) -> f64 {
+fn side(blocks: &[StepBlock]) -> f64 {
     let [least, largest] = SIDES;
     let mut side = largest;
     while side > least && flow(blocks, side).1 > HEIGHT {

@@ -37,7 +37,7 @@ pub struct Drawing<'a> {
 }
 
 /// Where things stand. Numbers are those of the tree: leaves, then saddles.
-struct Places {
+struct NodePlaces {
     /// By number: whether it is drawn: a leaf, or a saddle that joins drawn ones.
     drawn: Vec<bool>,
     /// By drawn saddle: what it joins, from left to right.
@@ -49,7 +49,7 @@ struct Places {
     root: Option<usize>,
 }
 
-impl Places {
+impl NodePlaces {
     /// How far leaves are apart, in pixels.
     fn spacing(&self) -> f64 {
         let [left, right, ..] = MARGINS;
@@ -79,7 +79,7 @@ pub struct LeafSpot {
 }
 
 /// The rewards that the axis spans.
-struct Axis {
+struct RewardAxis {
     low: f64,
     high: f64,
 }
@@ -113,7 +113,7 @@ impl Drawing<'_> {
     }
 
     /// From the left, in pixels.
-    fn x(&self, places: &Places, number: usize) -> f64 {
+    fn x(&self, places: &NodePlaces, number: usize) -> f64 {
         let [left, right, ..] = MARGINS;
         let (width, spacing) = (WIDTH - left - right, places.spacing());
         let start = left + (width - spacing * places.leaves as f64) / 2.0;
@@ -146,10 +146,10 @@ impl Drawing<'_> {
         order
     }
 
-    fn places(&self) -> Places {
+    fn places(&self) -> NodePlaces {
         let (leaves, saddles) = (self.tree.leaves.len(), &self.tree.saddles);
         let all = leaves + saddles.len();
-        let mut places = Places {
+        let mut places = NodePlaces {
             drawn: vec![false; all],
             joined: vec![Vec::new(); all],
             x: vec![0.0; all],
@@ -214,13 +214,13 @@ impl Drawing<'_> {
         places
     }
 
-    fn axis(&self, places: &Places) -> Axis {
+    fn axis(&self, places: &NodePlaces) -> RewardAxis {
         let drawn = (0..places.drawn.len()).filter(|&number| places.drawn[number]);
         let rewards: Vec<f64> = drawn.map(|number| self.reward(number)).collect();
         let high = rewards.iter().copied().fold(0.0, f64::max);
         let low = rewards.iter().copied().fold(1.0, f64::min).min(high);
         let span = if high > low { high - low } else { 0.1 };
-        Axis {
+        RewardAxis {
             low: (low - 0.12 * span).max(0.0).min(high - span),
             high: high + 0.05 * span,
         }
@@ -258,7 +258,7 @@ impl Drawing<'_> {
         }
     }
 
-    fn write_tree(&self, scene: &mut Scene, places: &Places, axis: &Axis) {
+    fn write_tree(&self, scene: &mut Scene, places: &NodePlaces, axis: &RewardAxis) {
         let [.., bottom] = MARGINS;
         let spacing = places.spacing();
         let x = |number: usize| self.x(places, number);
@@ -328,7 +328,7 @@ impl Drawing<'_> {
     }
 }
 
-impl Axis {
+impl RewardAxis {
     fn place(&self, reward: f64) -> f64 {
         let [_, _, top, bottom] = MARGINS;
         let share = (self.high - reward) / (self.high - self.low);
@@ -336,7 +336,7 @@ impl Axis {
     }
 }
 
-fn write_axis(scene: &mut Scene, axis: &Axis) {
+fn write_axis(scene: &mut Scene, axis: &RewardAxis) {
     let [left, right, top, bottom] = MARGINS;
     line(scene, [left, top], [left, HEIGHT - bottom], BLACK, 1.0);
     let (ticks, decimals) = figure::ticks([axis.low, axis.high], 8.0);

@@ -1,24 +1,27 @@
 //! Runs tabular RLVR as a method of studies (paper, sections 2.1, G.4 and G.5).
 
+mod unit;
+
 use foldglass::dynamics::cavi::{
-    self, Convention, PriorError, Quench, Resets, Rule, Runs, RunsBuilder,
+    CaviSettings, CaviState, Convention, Quench, Resets, Rule, Runs, RunsBuilder,
 };
 use foldglass::dynamics::schedule::Schedule;
 use foldglass::model::policy::InitialLaw;
 use foldglass::reward::objectives::{self, Utility};
 use foldglass::reward::ways::SummedBy;
-use foldglass::{Allowance, Class, Code, Context, Policy};
-use serde::{Deserialize, Serialize};
+use foldglass::{Allowance, Class, Context, Policy};
 use serde_json::Value;
 
 use super::Worded;
-use crate::error::StudyError;
-use crate::hash::digest;
-use crate::method::{
-    Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunOutcome, RunningUnit, Setting,
-    SettingError, Streams, number_name, put, put_some, shown,
+use super::shared::{
+    INIT, KEEP_CODE, KEEP_POLICY, PRIOR, START, check_temperature, policy, policy_digest, prior,
+    utility,
 };
-use crate::tables::{Source, Tables};
+use crate::method::{
+    Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError,
+    Streams, put, put_some, shown,
+};
+use unit::{CaviUnit, KeptRun};
 
 /// Damped coordinate ascent (`cavi`), or the exact softmax policy gradient (`gradient`).
 pub struct Cavi {
@@ -36,49 +39,6 @@ impl Cavi {
         Cavi { kind: "gradient" }
     }
 }
-
-// Settings that sampled training has too.
-
-/// The law of the first policies.
-pub(super) const INIT: Setting = Setting::new(
-        "init",
-        Accepts::Words,
-        "The distribution of each cell's first row: u_norm (u_a / sum u, u uniform on (0,1)), dirichlet:A \
-         or logit_normal:S (softmax of normals of sd S)",
-    )
-    .value("LAW")
-    .default("u_norm");
-
-/// The first policy.
-pub(super) const START: Setting = Setting::new(
-    "start",
-    Accepts::Words,
-    "Start every run from this policy: a policy file, FILE#N for one of several, - for stdin",
-)
-.value("FILE");
-
-/// What divergences are from.
-pub(super) const PRIOR: Setting = Setting::new(
-        "prior",
-        Accepts::Words,
-        "Divergences KL(pi || prior) from this policy count in place of entropies: a policy file, FILE#N for \
-         one of several",
-    )
-    .value("FILE");
-
-/// Whether greedy codes are kept.
-pub(super) const KEEP_CODE: Setting = Setting::new(
-    "keep_code",
-    Accepts::Switch,
-    "Keep the greedy codes, with the number of cells whose action was drawn among equals",
-);
-
-/// Whether policies are kept.
-pub(super) const KEEP_POLICY: Setting = Setting::new(
-    "keep_policy",
-    Accepts::Switch,
-    "Keep the policies at the end",
-);
 
 /// The settings of both rules.
 pub const SETTINGS: &[Setting] = &[
@@ -175,9 +135,9 @@ pub const SETTINGS: &[Setting] = &[
 
 /// What a run does and keeps.
 #[derive(Clone)]
-struct Plan {
+struct CaviPlan {
     class: Class,
-    settings: cavi::CaviSettings,
+    settings: CaviSettings,
     start: Option<Policy>,
     prior: Option<Policy>,
     /// The residual at which a run stops.
@@ -225,9 +185,9 @@ impl Method for Cavi {
             check(settings, Accepts::Share, "resets.share", resets.share)?;
             check(settings, Accepts::Count, "resets.every", resets.every)?;
         }
-        Ok(Box::new(Plan {
+        Ok(Box::new(CaviPlan {
             class: class.clone(),
-            settings: cavi::CaviSettings::plain(0.0, iterations)
+            settings: CaviSettings::plain(0.0, iterations)
                 .with_tau(tau)
                 .with_initial(initial)
                 .with_rule(rule)
@@ -284,24 +244,6 @@ fn rule(kind: &str, settings: &MethodSettings<'_>) -> Result<Rule, SettingError>
     })
 }
 
-/// The setting `objective`, for rewards of the last token alone.
-pub(super) fn utility(
-    class: &Class,
-    settings: &MethodSettings<'_>,
-) -> Result<Option<Utility>, SettingError> {
-    let utility = settings.get::<Utility>("objective")?;
-    let reward = class.task().reward();
-    match utility {
-        Some(utility) if !reward.is_final() => {
-            let problem = format!(
-                "objective = {utility}: it is about the last token of each input, and the reward is {reward}"
-            );
-            Err(SettingError::of("objective", problem))
-        }
-        utility => Ok(utility),
-    }
-}
-
 /// The objective, where it is not J.
 fn objective(
     class: &Class,
@@ -352,62 +294,6 @@ fn schedule(settings: &MethodSettings<'_>) -> Result<Schedule, SettingError> {
     }
 }
 
-/// The prior, which forbids no action.
-pub(super) fn prior(
-    class: &Class,
-    settings: &MethodSettings<'_>,
-) -> Result<Option<Policy>, SettingError> {
-    let prior = policy(class, settings, "prior")?;
-    let met = prior.as_ref().map_or(Ok(()), PriorError::check);
-    met.map_err(|error| SettingError::of("prior", error.to_string()))?;
-    Ok(prior)
-}
-
-/// A policy of a key: a table in place, or a file.
-pub(super) fn policy(
-    class: &Class,
-    settings: &MethodSettings<'_>,
-    key: &'static str,
-) -> Result<Option<Policy>, SettingError> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Given {
-        File(String),
-        Rows { rows: Vec<Vec<f64>> },
-    }
-    let refuse = |problem: String| SettingError::of(key, format!("{key}: {problem}"));
-    let policy = match settings.get(key)? {
-        None => return Ok(None),
-        Some(Given::Rows { rows }) => {
-            Policy::from_rows(class, &rows).map_err(|error| refuse(error.to_string()))?
-        }
-        Some(Given::File(name)) => {
-            let mut source = Source::from(&name[..]);
-            source.path = settings.base().join(source.path);
-            one(&source, class).map_err(|error| refuse(error.to_string()))?
-        }
-    };
-    Ok(Some(policy))
-}
-
-/// The one policy of a file, of this class.
-fn one(source: &Source, class: &Class) -> Result<Policy, StudyError> {
-    let tables = Tables::policies(source)?;
-    tables.check_single()?;
-    tables.check_class(class)?;
-    Ok(tables.as_policies(class)?.swap_remove(0))
-}
-
-/// Refuses what is not a temperature.
-pub(super) fn check_temperature(
-    settings: &MethodSettings<'_>,
-    key: &str,
-    tau: f64,
-) -> Result<(), SettingError> {
-    let met = Accepts::Temperature.met_by(&tau.into());
-    settings.check(met, key, number_name(tau), Accepts::Temperature.needed())
-}
-
 /// Refuses a part of a setting that is not accepted.
 fn check(
     settings: &MethodSettings<'_>,
@@ -419,10 +305,10 @@ fn check(
     settings.check(accepts.met_by(&value), key, shown(&value), accepts.needed())
 }
 
-impl Recipe for Plan {
+impl Recipe for CaviPlan {
     fn settings(&self) -> Fields {
         let mut fields = Fields::new();
-        let cavi::CaviSettings {
+        let CaviSettings {
             initial,
             rule,
             convention,
@@ -449,12 +335,12 @@ impl Recipe for Plan {
         put_some(&mut fields, "quench", *quench);
         put_some(&mut fields, "resets", *resets);
         put_some(&mut fields, "stop_at_convergence", self.stop_at_convergence);
-        put_some(&mut fields, "start", self.start.as_ref().map(digest_of));
+        put_some(&mut fields, "start", self.start.as_ref().map(policy_digest));
         // What runs had before there was a choice is not said, so that ids and seeds stay.
         if *convention != Convention::Uniform {
             put(&mut fields, "convention", convention);
         }
-        put_some(&mut fields, "prior", self.prior.as_ref().map(digest_of));
+        put_some(&mut fields, "prior", self.prior.as_ref().map(policy_digest));
         put_some(&mut fields, "objective", *objective);
         fields
     }
@@ -491,10 +377,10 @@ impl Recipe for Plan {
             None => runs.start(),
             Some(policy) => runs.start_at(policy),
         };
-        let mut progress = InProgress {
+        let mut progress = CaviUnit {
             plan: self.clone(),
             runs: self.regulated(runs.map_err(|error| error.to_string())?)?,
-            kept: vec![Kept::default(); count],
+            kept: vec![KeptRun::default(); count],
         };
         progress.look();
         Ok(Box::new(progress))
@@ -506,10 +392,10 @@ impl Recipe for Plan {
         state: &[u8],
         allowance: Allowance,
     ) -> Result<Box<dyn RunningUnit>, String> {
-        let (state, kept): (cavi::CaviState, Vec<Kept>) =
+        let (state, kept): (CaviState, Vec<KeptRun>) =
             postcard::from_bytes(state).map_err(|error| error.to_string())?;
         let runs = self.builder(streams, allowance).resume(&state);
-        Ok(Box::new(InProgress {
+        Ok(Box::new(CaviUnit {
             plan: self.clone(),
             runs: self.regulated(runs.map_err(|error| error.to_string())?)?,
             kept,
@@ -517,7 +403,7 @@ impl Recipe for Plan {
     }
 }
 
-impl Plan {
+impl CaviPlan {
     fn builder(&self, streams: Streams, allowance: Allowance) -> RunsBuilder<'_> {
         Runs::builder(&self.class, self.settings)
             .seed(streams.seed)
@@ -540,200 +426,6 @@ impl Plan {
     fn is_regulated_otherwise(&self) -> bool {
         self.settings.convention != Convention::Uniform || self.prior.is_some()
     }
-}
-
-/// What records have in place of a policy.
-pub(super) fn digest_of(policy: &Policy) -> String {
-    let rows = policy.rows().iter();
-    let bytes: Vec<u8> = rows.flat_map(|p| p.to_le_bytes()).collect();
-    digest(&bytes)
-}
-
-/// What is kept of a run while those beside it go on.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Kept {
-    /// J of the policies so far, each before its iteration.
-    trace: Vec<f64>,
-    /// How it ended, where it converged before its last iteration.
-    end: Option<End>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct End {
-    iterations: u64,
-    greedy: Vec<u16>,
-    greedy_ties: u64,
-    greedy_exact: foldglass::Reward,
-    expected_reward: f64,
-    entropy: f64,
-    regulator: f64,
-    residual: f64,
-    policy: Option<Vec<Vec<f64>>>,
-    objective: Option<f64>,
-}
-
-/// Runs look whether they have converged this often.
-const LOOK_EVERY: u64 = 10;
-
-struct InProgress {
-    plan: Plan,
-    runs: Runs,
-    kept: Vec<Kept>,
-}
-
-impl InProgress {
-    /// Keeps how the runs stand that have just converged: those beside them go on, and they with
-    /// them.
-    fn look(&mut self) {
-        let Some(residual) = self.plan.stop_at_convergence else {
-            return;
-        };
-        if !self.done().is_multiple_of(LOOK_EVERY) {
-            return;
-        }
-        self.runs.measure();
-        for run in 0..self.kept.len() {
-            if self.kept[run].end.is_none() && self.runs.residual(run) <= residual {
-                self.kept[run].end = Some(self.end(run));
-            }
-        }
-    }
-
-    /// How a run stands, as last measured.
-    fn end(&mut self, run: usize) -> End {
-        let cavi::Outcome {
-            greedy,
-            greedy_ties,
-            greedy_reward,
-            expected_reward,
-            entropy,
-            regulator,
-            residual,
-            objective,
-            ..
-        } = self.runs.outcome(run);
-        let policy = || {
-            let policy = self.runs.policy(run);
-            let rows = policy.rows().chunks_exact(policy.class().q());
-            rows.map(<[f64]>::to_vec).collect()
-        };
-        End {
-            iterations: self.runs.done() as u64,
-            greedy: greedy.actions().to_vec(),
-            greedy_ties: greedy_ties as u64,
-            greedy_exact: greedy_reward,
-            expected_reward,
-            entropy,
-            regulator,
-            residual,
-            policy: self.plan.keep_policy.then(policy),
-            objective,
-        }
-    }
-
-    /// Notes J of the policies before the iteration that was just done.
-    fn trace(&mut self) {
-        let Some(every) = self.plan.record_every else {
-            return;
-        };
-        let before = self.runs.done() as u64 - 1;
-        if !before.is_multiple_of(every) {
-            return;
-        }
-        for (run, kept) in self.kept.iter_mut().enumerate() {
-            if kept.end.is_none() {
-                kept.trace.push(self.runs.expected_reward(run));
-            }
-        }
-    }
-}
-
-impl RunningUnit for InProgress {
-    fn done(&self) -> u64 {
-        self.runs.done() as u64
-    }
-
-    fn is_finished(&self) -> bool {
-        self.done() == self.plan.steps() || self.kept.iter().all(|kept| kept.end.is_some())
-    }
-
-    fn advance(&mut self, steps: u64) -> Result<(), String> {
-        for _ in 0..steps {
-            if self.is_finished() {
-                break;
-            }
-            self.runs.advance(1);
-            self.trace();
-            self.look();
-        }
-        Ok(())
-    }
-
-    fn save(&mut self) -> Result<Vec<u8>, String> {
-        Ok(postcard::to_stdvec(&(self.runs.state(), &self.kept)).expect("plain data"))
-    }
-
-    fn outcomes(&mut self) -> Result<Vec<RunOutcome>, String> {
-        self.runs.measure();
-        let count = self.kept.len();
-        let one = |run: usize| {
-            let end = match self.kept[run].end.clone() {
-                Some(end) => end,
-                None => self.end(run),
-            };
-            outcome(&self.plan, end, &self.kept[run].trace)
-        };
-        Ok((0..count).map(one).collect())
-    }
-
-    fn codes(&mut self) -> Vec<Code> {
-        self.runs.measure();
-        let code = |run: usize| match &self.kept[run].end {
-            Some(end) => Code::from_fn(&self.plan.class, |cell| end.greedy[cell]),
-            None => self.runs.outcome(run).greedy,
-        };
-        (0..self.kept.len()).map(code).collect()
-    }
-
-    fn policies(&mut self) -> Vec<Policy> {
-        let policy = |run: usize| {
-            let kept = self.kept[run]
-                .end
-                .as_ref()
-                .and_then(|end| end.policy.as_ref());
-            match kept {
-                Some(rows) => Policy::from_rows(&self.plan.class, rows)
-                    .expect("rows of a policy of the class"),
-                None => self.runs.policy(run),
-            }
-        };
-        (0..self.kept.len()).map(policy).collect()
-    }
-}
-
-fn outcome(plan: &Plan, end: End, trace: &[f64]) -> RunOutcome {
-    let mut fields = Fields::new();
-    put(&mut fields, "greedy_reward", end.greedy_exact.to_f64());
-    put(&mut fields, "greedy_exact", &end.greedy_exact);
-    put(&mut fields, "expected_reward", end.expected_reward);
-    put(&mut fields, "entropy", end.entropy);
-    if plan.is_regulated_otherwise() {
-        put(&mut fields, "regulator", end.regulator);
-    }
-    put_some(&mut fields, "objective", end.objective);
-    put(&mut fields, "residual", end.residual);
-    if plan.stop_at_convergence.is_some() {
-        put(&mut fields, "iterations_done", end.iterations);
-    }
-    if plan.keep_code {
-        put(&mut fields, "greedy", &end.greedy);
-        put(&mut fields, "greedy_ties", end.greedy_ties);
-    }
-    put_some(&mut fields, "rows", end.policy);
-    if plan.record_every.is_some() {
-        put(&mut fields, "trace", trace);
-    }
-    fields
 }
 
 #[cfg(test)]

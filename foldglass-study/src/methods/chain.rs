@@ -1,22 +1,22 @@
 //! Runs Monte Carlo chains as a method of studies: at a temperature, annealed, or on a ladder
 //! (paper, section 2.2 and G).
 
+mod unit;
+mod walk;
+
 use foldglass::dynamics::chain::{
-    self, Chains, ChainsBuilder, Kernel, Order, Tempering, TemperingBuilder, TemperingState,
+    ChainSettings, Chains, ChainsBuilder, Kernel, Order, Tempering, TemperingBuilder,
 };
 use foldglass::dynamics::schedule::Schedule;
 use foldglass::{Allowance, Class, Code, Policy};
-use serde::{Deserialize, Serialize};
 
-use super::cavi::{check_temperature, digest_of, prior};
-use super::walk::Walk;
-use crate::error::StudyError;
-use crate::hash::digest;
+use super::shared::{check_temperature, code_digest, policy_digest, prior, start_code};
 use crate::method::{
-    Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunOutcome, RunningUnit, Setting,
-    SettingError, Streams, put, put_some,
+    Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError,
+    Streams, put, put_some,
 };
-use crate::tables::{Source, Tables};
+use unit::{ChainUnit, SavedChains, WalkerState, Walkers};
+use walk::Walk;
 
 /// Kind `chain`.
 pub struct Chain;
@@ -144,9 +144,9 @@ enum Heat {
 }
 
 #[derive(Clone)]
-struct Plan {
+struct ChainPlan {
     class: Class,
-    settings: chain::ChainSettings,
+    settings: ChainSettings,
     heat: Heat,
     start: Option<Code>,
     prior: Option<Policy>,
@@ -177,11 +177,11 @@ impl Method for Chain {
         let settings = &settings;
         let kernel: Kernel = settings.need("kernel")?;
         let order: Option<Order> = settings.get("order")?;
-        let plan = Plan {
+        let plan = ChainPlan {
             class: class.clone(),
-            settings: chain::ChainSettings::new(kernel, order.unwrap_or_else(|| Order::of(class))),
+            settings: ChainSettings::new(kernel, order.unwrap_or_else(|| Order::of(class))),
             heat: heat(settings)?,
-            start: start(class, settings)?,
+            start: start_code(class, settings)?,
             prior: prior(class, settings)?,
             keeping: keeping(settings)?,
         };
@@ -197,7 +197,7 @@ impl Method for Chain {
 /// Refuses what chains would refuse, before any run is done.
 fn check_order(
     class: &Class,
-    settings: chain::ChainSettings,
+    settings: ChainSettings,
     given: Option<Order>,
 ) -> Result<(), SettingError> {
     // Elsewhere every order is exact.
@@ -247,37 +247,6 @@ fn heat(settings: &MethodSettings<'_>) -> Result<Heat, SettingError> {
     }
 }
 
-/// The code that chains start from: actions in place, or a file.
-fn start(class: &Class, settings: &MethodSettings<'_>) -> Result<Option<Code>, SettingError> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Given {
-        File(String),
-        Actions { actions: Vec<i64> },
-    }
-    let refuse = |problem: String| SettingError::of("start", format!("start: {problem}"));
-    let code = match settings.get("start")? {
-        None => return Ok(None),
-        Some(Given::Actions { actions }) => {
-            Code::new(class, &actions).map_err(|error| refuse(error.to_string()))?
-        }
-        Some(Given::File(name)) => {
-            let mut source = Source::from(&name[..]);
-            source.path = settings.base().join(source.path);
-            one(&source, class).map_err(|error| refuse(error.to_string()))?
-        }
-    };
-    Ok(Some(code))
-}
-
-/// The one code of a file, of this class.
-fn one(source: &Source, class: &Class) -> Result<Code, StudyError> {
-    let tables = Tables::codes(source)?;
-    tables.check_single()?;
-    tables.check_class(class)?;
-    Ok(tables.as_codes(class)?.swap_remove(0))
-}
-
 fn keeping(settings: &MethodSettings<'_>) -> Result<Keeping, SettingError> {
     let keeping = Keeping {
         sweeps: settings.need("sweeps")?,
@@ -300,7 +269,7 @@ fn keeping(settings: &MethodSettings<'_>) -> Result<Keeping, SettingError> {
     Ok(keeping)
 }
 
-impl Recipe for Plan {
+impl Recipe for ChainPlan {
     fn settings(&self) -> Fields {
         let mut fields = Fields::new();
         put(&mut fields, "kernel", self.settings.kernel);
@@ -319,15 +288,9 @@ impl Recipe for Plan {
             keeping.stop_when_stationary,
         );
         put(&mut fields, "stop_at_optimum", keeping.stop_at_optimum);
-        let start = self.start.as_ref().map(|code| {
-            let bytes = code
-                .actions()
-                .iter()
-                .flat_map(|action| action.to_le_bytes());
-            digest(&bytes.collect::<Vec<u8>>())
-        });
-        put_some(&mut fields, "start", start);
-        put_some(&mut fields, "prior", self.prior.as_ref().map(digest_of));
+        let start = self.start.as_ref().map(std::slice::from_ref);
+        put_some(&mut fields, "start", start.map(code_digest));
+        put_some(&mut fields, "prior", self.prior.as_ref().map(policy_digest));
         fields
     }
 
@@ -387,7 +350,7 @@ impl Recipe for Plan {
         };
         let denominator = walkers.denominator();
         let walk = |place| Walk::new(&self.keeping, walkers.reward(place), denominator);
-        let mut progress = InProgress {
+        let mut progress = ChainUnit {
             plan: self.clone(),
             walks: (0..places).map(walk).collect(),
             walkers,
@@ -403,14 +366,14 @@ impl Recipe for Plan {
         state: &[u8],
         allowance: Allowance,
     ) -> Result<Box<dyn RunningUnit>, String> {
-        let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
+        let saved: SavedChains = postcard::from_bytes(state).map_err(|error| error.to_string())?;
         let walkers = match (&self.heat, saved.state) {
-            (Heat::Ladder(ladder), State::Ladder(state)) => {
+            (Heat::Ladder(ladder), WalkerState::Ladder(state)) => {
                 let ladder = self.tempering(ladder, &streams, allowance)?;
                 let ladder = ladder.resume(&state);
                 Walkers::Ladder(Box::new(ladder.map_err(|error| error.to_string())?))
             }
-            (Heat::Schedule(_), State::Chains(state)) => {
+            (Heat::Schedule(_), WalkerState::Chains(state)) => {
                 let chains = self.chains(&streams, allowance)?.resume(&state);
                 Walkers::Chains(Box::new(chains.map_err(|error| error.to_string())?))
             }
@@ -421,7 +384,7 @@ impl Recipe for Plan {
         for walk in &mut walks {
             walk.take_up(&self.keeping, walkers.denominator());
         }
-        Ok(Box::new(InProgress {
+        Ok(Box::new(ChainUnit {
             plan: self.clone(),
             walkers,
             walks,
@@ -430,27 +393,7 @@ impl Recipe for Plan {
     }
 }
 
-/// Chains in progress.
-enum Walkers {
-    Chains(Box<Chains>),
-    Ladder(Box<Tempering>),
-}
-
-#[derive(Serialize, Deserialize)]
-enum State {
-    Chains(chain::ChainState),
-    Ladder(TemperingState),
-}
-
-/// What a unit needs to resume.
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    state: State,
-    walks: Vec<Walk>,
-    done: u64,
-}
-
-impl Plan {
+impl ChainPlan {
     fn chains(&self, streams: &Streams, allowance: Allowance) -> Result<ChainsBuilder<'_>, String> {
         let chains = Chains::builder(&self.class, self.settings)
             .seed(streams.seed)
@@ -476,165 +419,5 @@ impl Plan {
             None => Ok(tempering),
             Some(prior) => tempering.prior(prior).map_err(|error| error.to_string()),
         }
-    }
-}
-
-impl Walkers {
-    /// The numerator of J of a chain, or at a rung.
-    fn reward(&self, place: usize) -> u128 {
-        match self {
-            Walkers::Chains(chains) => chains.reward(place),
-            Walkers::Ladder(ladder) => ladder.reward(place),
-        }
-    }
-
-    fn denominator(&self) -> u128 {
-        match self {
-            Walkers::Chains(chains) => chains.denominator(),
-            Walkers::Ladder(ladder) => ladder.denominator(),
-        }
-    }
-
-    fn code(&self, place: usize) -> &Code {
-        match self {
-            Walkers::Chains(chains) => chains.code(place),
-            Walkers::Ladder(ladder) => ladder.code(place),
-        }
-    }
-}
-
-struct InProgress {
-    plan: Plan,
-    walkers: Walkers,
-    /// A walk a chain, or a rung.
-    walks: Vec<Walk>,
-    done: u64,
-}
-
-impl InProgress {
-    fn sweep(&mut self) {
-        match (&mut self.walkers, &self.plan.heat) {
-            (Walkers::Chains(chains), Heat::Schedule(schedule)) => {
-                chains.sweep(&vec![schedule.tau(self.done); self.walks.len()]);
-            }
-            (Walkers::Ladder(ladder), _) => ladder.sweep(),
-            (Walkers::Chains(_), Heat::Ladder(_)) => unreachable!("a ladder was begun"),
-        }
-        self.done += 1;
-        let denominator = self.walkers.denominator();
-        for (place, walk) in self.walks.iter_mut().enumerate() {
-            let (reward, code) = (self.walkers.reward(place), self.walkers.code(place));
-            walk.note(&self.plan.keeping, reward, denominator, code);
-        }
-        self.keep_codes();
-    }
-
-    /// Keeps the codes of chains that have just stopped: those beside them may go on, and they with
-    /// them.
-    fn keep_codes(&mut self) {
-        if !self.plan.keeping.code {
-            return;
-        }
-        for (place, walk) in self.walks.iter_mut().enumerate() {
-            if walk.stopped() && walk.code.is_none() {
-                walk.code = Some(self.walkers.code(place).actions().to_vec());
-            }
-        }
-    }
-
-    fn outcome(&self, walk: &Walk) -> RunOutcome {
-        let (keeping, denominator) = (&self.plan.keeping, self.walkers.denominator());
-        let reward = walk.reward(denominator);
-        let mut fields = Fields::new();
-        put(&mut fields, "reward", reward.to_f64());
-        put(&mut fields, "reward_exact", &reward);
-        put(&mut fields, "mean_reward", walk.mean(keeping, denominator));
-        put(&mut fields, "sweeps_done", walk.sweeps);
-        put(&mut fields, "last_change", walk.last_change);
-        put(
-            &mut fields,
-            "sweeps_to_stationary",
-            walk.stationary(keeping),
-        );
-        put(&mut fields, "sweeps_to_optimum", walk.optimum);
-        if !keeping.checkpoints.is_empty() {
-            put(&mut fields, "checkpoints", walk.marks(keeping, denominator));
-        }
-        if keeping.record_every.is_some() {
-            let trace: Vec<String> = walk.trace.iter().map(u128::to_string).collect();
-            put(&mut fields, "denominator", denominator.to_string());
-            put(&mut fields, "trace", trace);
-        }
-        if keeping.marginals {
-            put(&mut fields, "marginals", &walk.counts);
-        }
-        put_some(&mut fields, "actions", walk.code.as_ref());
-        if let Walkers::Ladder(ladder) = &self.walkers {
-            let rates: Vec<Option<f64>> = ladder.swaps().iter().map(|pair| pair.rate()).collect();
-            let trips: u64 = ladder.trips().iter().sum();
-            let mean = |walk: &Walk| walk.mean(keeping, denominator);
-            let means: Vec<f64> = self.walks.iter().map(mean).collect();
-            put(&mut fields, "swap_rates", rates);
-            put(&mut fields, "round_trips", trips);
-            put(&mut fields, "mean_rewards", means);
-        }
-        fields
-    }
-}
-
-impl RunningUnit for InProgress {
-    fn done(&self) -> u64 {
-        self.done
-    }
-
-    fn is_finished(&self) -> bool {
-        // Of a ladder the coldest rung is what is asked for.
-        let stopped = match self.walkers {
-            Walkers::Chains(_) => self.walks.iter().all(Walk::stopped),
-            Walkers::Ladder(_) => self.walks[0].stopped(),
-        };
-        stopped || self.done == self.plan.keeping.sweeps
-    }
-
-    fn advance(&mut self, steps: u64) -> Result<(), String> {
-        for _ in 0..steps {
-            if self.is_finished() {
-                break;
-            }
-            self.sweep();
-        }
-        Ok(())
-    }
-
-    fn save(&mut self) -> Result<Vec<u8>, String> {
-        let saved = Saved {
-            state: match &self.walkers {
-                Walkers::Chains(chains) => State::Chains(chains.state()),
-                Walkers::Ladder(ladder) => State::Ladder(ladder.state()),
-            },
-            walks: self.walks.clone(),
-            done: self.done,
-        };
-        Ok(postcard::to_stdvec(&saved).expect("plain data"))
-    }
-
-    fn outcomes(&mut self) -> Result<Vec<RunOutcome>, String> {
-        let walks = match self.walkers {
-            Walkers::Chains(_) => &self.walks[..],
-            Walkers::Ladder(_) => &self.walks[..1],
-        };
-        Ok(walks.iter().map(|walk| self.outcome(walk)).collect())
-    }
-
-    fn codes(&mut self) -> Vec<Code> {
-        let places = match self.walkers {
-            Walkers::Chains(_) => self.walks.len(),
-            Walkers::Ladder(_) => 1,
-        };
-        let code = |place: usize| match &self.walks[place].code {
-            Some(actions) => Code::from_fn(&self.plan.class, |cell| actions[cell]),
-            None => self.walkers.code(place).clone(),
-        };
-        (0..places).map(code).collect()
     }
 }

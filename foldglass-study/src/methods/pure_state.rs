@@ -14,7 +14,7 @@ use foldglass::{Allowance, Code, Evaluator, Policy, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::method::{Fields, RunOutcome, RunningUnit, Streams, put};
-use recipe::Plan;
+use recipe::PureStatePlan;
 pub use recipe::PureStates;
 
 /// Streams of CAVI and of partitions are numbered from here, far from those of chains.
@@ -29,40 +29,40 @@ const UNSTABLE: f64 = 1e-9;
 
 /// What a unit needs to resume.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedPureState {
     chains: Vec<chain::ChainState>,
     trajectories: Trajectories,
     cavi: Option<cavi::CaviState>,
 }
 
 /// A run in progress.
-struct InProgress {
-    plan: Plan,
+struct PureStateUnit {
+    plan: PureStatePlan,
     streams: Streams,
     allowance: Allowance,
     start_reward: f64,
-    groups: Vec<Group>,
+    groups: Vec<ReplicaGroup>,
     trajectories: Trajectories,
     /// What the replicas say, once all sweeps are done.
-    found: Option<Found>,
+    found: Option<ReadState>,
 }
 
 /// Replicas that share vectors.
-struct Group {
+struct ReplicaGroup {
     chains: Chains,
     replicas: usize,
 }
 
 /// A state that was read off the replicas.
-struct Found {
+struct ReadState {
     state: PureState,
     seed: Policy,
     /// CAVI from the seed, where the replicas make a trap.
     runs: Option<Runs>,
 }
 
-impl InProgress {
-    fn begin(plan: &Plan, streams: Streams, allowance: Allowance) -> Result<InProgress, String> {
+impl PureStateUnit {
+    fn begin(plan: &PureStatePlan, streams: Streams, allowance: Allowance) -> Result<PureStateUnit, String> {
         let number = streams.numbers.start;
         let code = plan.start(streams.seed, number)?;
         let mut groups = Vec::new();
@@ -75,10 +75,10 @@ impl InProgress {
                 .within(allowance)
                 .start_at(codes);
             let chains = begun.map_err(|error| error.to_string())?;
-            groups.push(Group { chains, replicas });
+            groups.push(ReplicaGroup { chains, replicas });
         }
         let trajectories = Trajectories::new(plan.class.q(), plan.class.cells(), plan.replicas);
-        Ok(InProgress {
+        Ok(PureStateUnit {
             start_reward: foldglass::reward::count::reward(&code).to_f64(),
             plan: plan.clone(),
             streams,
@@ -90,13 +90,13 @@ impl InProgress {
     }
 
     fn resume(
-        plan: &Plan,
+        plan: &PureStatePlan,
         streams: Streams,
         state: &[u8],
         allowance: Allowance,
-    ) -> Result<InProgress, String> {
-        let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
-        let mut progress = InProgress::begin(plan, streams, allowance)?;
+    ) -> Result<PureStateUnit, String> {
+        let saved: SavedPureState = postcard::from_bytes(state).map_err(|error| error.to_string())?;
+        let mut progress = PureStateUnit::begin(plan, streams, allowance)?;
         let (seed, number) = (progress.streams.seed, progress.streams.numbers.start);
         let groups = progress.groups.iter_mut();
         for ((numbers, group), state) in plan.groups(number).zip(groups).zip(&saved.chains) {
@@ -114,7 +114,7 @@ impl InProgress {
 
     fn sweep(&mut self) {
         let mut replica = 0;
-        for Group { chains, replicas } in &mut self.groups {
+        for ReplicaGroup { chains, replicas } in &mut self.groups {
             chains.sweep(&vec![self.plan.tau; *replicas]);
             let denominator = chains.denominator() as f64;
             for chain in 0..*replicas {
@@ -137,7 +137,7 @@ impl InProgress {
         let seed = state.draws.policy(&self.plan.class);
         let is_trap = state.standing == TrapStanding::Trap;
         let runs = is_trap.then(|| self.begin_cavi(&seed, cavi));
-        self.found = Some(Found { state, seed, runs });
+        self.found = Some(ReadState { state, seed, runs });
     }
 
     fn begin_cavi(&self, policy: &Policy, state: Option<&cavi::CaviState>) -> Runs {
@@ -248,8 +248,8 @@ struct Ended {
     unstable: usize,
 }
 
-impl Found {
-    fn ended(&self, plan: &Plan, allowance: Allowance) -> Option<Ended> {
+impl ReadState {
+    fn ended(&self, plan: &PureStatePlan, allowance: Allowance) -> Option<Ended> {
         let endpoint = self.runs.as_ref()?.policy(0);
         let mut evaluator = Evaluator::within(&plan.class, allowance)
             .expect("the unit's memory was checked before it began");
@@ -264,7 +264,7 @@ impl Found {
     }
 }
 
-impl RunningUnit for InProgress {
+impl RunningUnit for PureStateUnit {
     fn done(&self) -> u64 {
         let runs = self.found.as_ref().and_then(|found| found.runs.as_ref());
         self.trajectories.sweeps() as u64 + runs.map_or(0, |runs| runs.done() as u64)
@@ -296,7 +296,7 @@ impl RunningUnit for InProgress {
 
     fn save(&mut self) -> Result<Vec<u8>, String> {
         let runs = self.found.as_ref().and_then(|found| found.runs.as_ref());
-        let saved = Saved {
+        let saved = SavedPureState {
             chains: self
                 .groups
                 .iter()

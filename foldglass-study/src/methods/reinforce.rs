@@ -7,7 +7,9 @@ use foldglass::reward::count;
 use foldglass::{Allowance, Class, Code, Policy, Stream};
 use serde::{Deserialize, Serialize};
 
-use super::cavi::{INIT, KEEP_CODE, KEEP_POLICY, PRIOR, START, digest_of, policy, prior, utility};
+use super::shared::{
+    INIT, KEEP_CODE, KEEP_POLICY, PRIOR, START, policy, policy_digest, prior, utility,
+};
 use crate::method::{
     Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunOutcome, RunningUnit, Setting,
     SettingError, Streams, put, put_some,
@@ -236,8 +238,8 @@ impl Recipe for SampledPlan {
             put(&mut fields, "gate_every", every);
             put(&mut fields, "gate_above", gate);
         }
-        put_some(&mut fields, "start", self.start.as_ref().map(digest_of));
-        put_some(&mut fields, "prior", self.prior.as_ref().map(digest_of));
+        put_some(&mut fields, "start", self.start.as_ref().map(policy_digest));
+        put_some(&mut fields, "prior", self.prior.as_ref().map(policy_digest));
         fields
     }
 

@@ -14,7 +14,7 @@ use foldglass_nn::settings::ModelSettings;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{Fields, RunOutcome, RunningUnit, Streams, put, put_some};
-use recipe::Plan;
+use recipe::TrainPlan;
 pub use recipe::Train;
 pub use settings::SETTINGS;
 
@@ -23,7 +23,7 @@ const HELD: f64 = 0.9;
 
 /// What a unit needs to resume.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedTraining {
     machine: Machine,
     fleet: Vec<u8>,
     /// By model.
@@ -34,14 +34,14 @@ struct Saved {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Curve {
     /// The point before the next gate.
-    last: Option<Point>,
+    last: Option<KeptPoint>,
     /// The points that are recorded.
-    points: Vec<Point>,
+    points: Vec<KeptPoint>,
 }
 
 /// A point of a curve; numbers as records have them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Point {
+struct KeptPoint {
     step: u64,
     length: usize,
     gate: f64,
@@ -51,9 +51,9 @@ struct Point {
     gradient_norm: f64,
 }
 
-impl From<&CurvePoint> for Point {
-    fn from(point: &CurvePoint) -> Point {
-        Point {
+impl From<&CurvePoint> for KeptPoint {
+    fn from(point: &CurvePoint) -> KeptPoint {
+        KeptPoint {
             step: point.step,
             length: point.length,
             gate: point.gate,
@@ -66,21 +66,21 @@ impl From<&CurvePoint> for Point {
 }
 
 /// Networks in training.
-struct InProgress {
-    plan: Plan,
+struct TrainUnit {
+    plan: TrainPlan,
     machine: Machine,
     fleet: Fleet,
     curves: Vec<Curve>,
 }
 
-impl InProgress {
-    fn begin(plan: &Plan, streams: &Streams, maker: &Maker) -> Result<InProgress, String> {
+impl TrainUnit {
+    fn begin(plan: &TrainPlan, streams: &Streams, maker: &Maker) -> Result<TrainUnit, String> {
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let models: Vec<ModelSettings> = plan.models(streams);
         let curves = vec![Curve::default(); models.len()];
         let fleet = Fleet::new(plan.settings.clone(), models, &make);
         let fleet = fleet.map_err(|error| error.to_string())?;
-        Ok(InProgress {
+        Ok(TrainUnit {
             plan: plan.clone(),
             machine: maker.machine().expect("a fleet has a back end"),
             fleet,
@@ -89,16 +89,16 @@ impl InProgress {
     }
 
     fn resume(
-        plan: &Plan,
+        plan: &TrainPlan,
         streams: &Streams,
         state: &[u8],
         maker: &Maker,
-    ) -> Result<InProgress, String> {
-        let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
+    ) -> Result<TrainUnit, String> {
+        let saved: SavedTraining = postcard::from_bytes(state).map_err(|error| error.to_string())?;
         // Another back end would not give the same bits.
         let maker = maker.only(saved.machine);
         let maker = maker.ok_or_else(|| format!("it was saved on back end {:?}", saved.machine))?;
-        let mut progress = InProgress::begin(plan, streams, &maker)?;
+        let mut progress = TrainUnit::begin(plan, streams, &maker)?;
         let taken = progress.fleet.take_up(&saved.fleet);
         taken.map_err(|error| error.to_string())?;
         progress.curves = saved.curves;
@@ -108,7 +108,7 @@ impl InProgress {
     fn note(&mut self, points: &[CurvePoint]) {
         let period = self.plan.settings.gate.period;
         for (curve, point) in self.curves.iter_mut().zip(points) {
-            let point = Point::from(point);
+            let point = KeptPoint::from(point);
             let before = (point.step - 1) / period * period;
             let due = |every: u64| point.step / every > before / every;
             if self.plan.record_every.is_some_and(due) {
@@ -129,7 +129,7 @@ impl InProgress {
         put(&mut fields, "holds", holds(&greedy));
         put(&mut fields, "length", self.fleet.lengths()[model]);
         let curve = &self.curves[model];
-        let of_last = |of: fn(&Point) -> f64| curve.last.as_ref().map(of);
+        let of_last = |of: fn(&KeptPoint) -> f64| curve.last.as_ref().map(of);
         put_some(&mut fields, "loss", of_last(|point| point.loss));
         put_some(&mut fields, "sampled", of_last(|point| point.sampled));
         put_some(&mut fields, "entropy", of_last(|point| point.entropy));
@@ -166,7 +166,7 @@ struct Look {
 }
 
 impl Look {
-    fn at(fleet: &mut Fleet, plan: &Plan) -> Result<Look, String> {
+    fn at(fleet: &mut Fleet, plan: &TrainPlan) -> Result<Look, String> {
         let (inputs, cap) = (plan.settings.evaluation.inputs, plan.settings.cap);
         let accuracies = (1..=cap).map(|length| fleet.accuracies(length, inputs));
         let accuracies = accuracies.collect::<Result<_, _>>();
@@ -205,7 +205,7 @@ impl Look {
 impl Curve {
     /// A column a quantity, an entry a point.
     fn put(&self, fields: &mut Fields) {
-        let all = |of: fn(&Point) -> f64| self.points.iter().map(of).collect::<Vec<f64>>();
+        let all = |of: fn(&KeptPoint) -> f64| self.points.iter().map(of).collect::<Vec<f64>>();
         let steps: Vec<u64> = self.points.iter().map(|point| point.step).collect();
         let lengths: Vec<usize> = self.points.iter().map(|point| point.length).collect();
         put(fields, "curve_step", steps);
@@ -222,7 +222,7 @@ impl Curve {
     }
 }
 
-impl RunningUnit for InProgress {
+impl RunningUnit for TrainUnit {
     fn done(&self) -> u64 {
         self.fleet.step()
     }
@@ -251,7 +251,7 @@ impl RunningUnit for InProgress {
     }
 
     fn save(&mut self) -> Result<Vec<u8>, String> {
-        let saved = Saved {
+        let saved = SavedTraining {
             machine: self.machine,
             fleet: self.fleet.save().map_err(|error| error.to_string())?,
             curves: self.curves.clone(),

@@ -14,7 +14,7 @@ use parquet::schema::parser::parse_message_type;
 
 use super::columns::{Items, RecordColumn, Values};
 
-type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
+type RowGroup<'a, W> = SerializedRowGroupWriter<'a, W>;
 
 /// The bytes of a file with these columns and metadata.
 pub fn write(
@@ -97,7 +97,7 @@ fn kind(values: &Values, name: &str) -> String {
     }
 }
 
-fn put<W: Write + Send>(group: &mut Group<'_, W>, values: &Values) -> Result<(), ParquetError> {
+fn put<W: Write + Send>(group: &mut RowGroup<'_, W>, values: &Values) -> Result<(), ParquetError> {
     match values {
         Values::Text(list) => {
             let bytes = |text: &Option<String>| {
@@ -122,7 +122,7 @@ fn put<W: Write + Send>(group: &mut Group<'_, W>, values: &Values) -> Result<(),
 }
 
 fn scalars<T: DataType>(
-    group: &mut Group<'_, impl Write + Send>,
+    group: &mut RowGroup<'_, impl Write + Send>,
     list: &[Option<T::T>],
 ) -> Result<(), ParquetError> {
     let present: Vec<i16> = list.iter().map(|value| value.is_some().into()).collect();
@@ -132,7 +132,7 @@ fn scalars<T: DataType>(
 
 /// Of a list, level 0 is none at all, 1 an empty one, 2 one without a value here, 3 one with.
 fn lists<T: DataType>(
-    group: &mut Group<'_, impl Write + Send>,
+    group: &mut RowGroup<'_, impl Write + Send>,
     list: &[Option<Items<T::T>>],
 ) -> Result<(), ParquetError> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
@@ -154,7 +154,7 @@ fn lists<T: DataType>(
 /// Of a list of lists, level 0 is none at all, 1 an empty one, 2 one without a row here, 3 an empty row, 4 a
 /// row without a value here, 5 one with.
 fn rows(
-    group: &mut Group<'_, impl Write + Send>,
+    group: &mut RowGroup<'_, impl Write + Send>,
     list: &[Option<Items<Items<f64>>>],
 ) -> Result<(), ParquetError> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
@@ -182,7 +182,7 @@ fn rows(
 
 /// Writes the next column of a group.
 pub(crate) fn batch<T: DataType>(
-    group: &mut Group<'_, impl Write + Send>,
+    group: &mut RowGroup<'_, impl Write + Send>,
     values: &[T::T],
     defined: &[i16],
     repeated: Option<&[i16]>,

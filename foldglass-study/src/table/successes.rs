@@ -27,7 +27,7 @@ pub fn write_successes(
 ) -> Result<Option<u64>, StudyError> {
     let keep = |source: io::Error| StudyError::keep(path, source);
     let mut file = Whole::create(path, "table").map_err(keep)?;
-    let mut parts = Parts::begin(policy, form, &mut file).map_err(keep)?;
+    let mut parts = RowParts::begin(policy, form, &mut file).map_err(keep)?;
     let (all, mut done) = (per_input::inputs(policy.class()), 0);
     let mut rows = Rows::default();
     let mut failed = None;
@@ -92,21 +92,21 @@ impl Rows {
 }
 
 /// A file of rows that is under way.
-enum Parts<'a> {
+enum RowParts<'a> {
     Csv(&'a mut Whole),
     #[cfg(feature = "parquet")]
     Parquet(super::parquet::ParquetWriter<&'a mut Whole>),
 }
 
-impl<'a> Parts<'a> {
-    fn begin(policy: &Policy, form: Form, file: &'a mut Whole) -> io::Result<Parts<'a>> {
+impl<'a> RowParts<'a> {
+    fn begin(policy: &Policy, form: Form, file: &'a mut Whole) -> io::Result<RowParts<'a>> {
         let columns = Rows::default().columns();
         #[cfg(not(feature = "parquet"))]
         let _ = policy;
         match form {
             Form::Csv => {
                 file.write_all(csv_head(&columns).as_bytes())?;
-                Ok(Parts::Csv(file))
+                Ok(RowParts::Csv(file))
             }
             #[cfg(feature = "parquet")]
             Form::Parquet => {
@@ -116,7 +116,7 @@ impl<'a> Parts<'a> {
                     &columns,
                     &super::metadata::of_class(&policy.class().spec(), &columns),
                 );
-                writer.map(Parts::Parquet).map_err(io::Error::other)
+                writer.map(RowParts::Parquet).map_err(io::Error::other)
             }
             other => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -131,17 +131,17 @@ impl<'a> Parts<'a> {
         }
         let columns = rows.columns();
         match self {
-            Parts::Csv(file) => file.write_all(csv_rows(&columns).as_bytes()),
+            RowParts::Csv(file) => file.write_all(csv_rows(&columns).as_bytes()),
             #[cfg(feature = "parquet")]
-            Parts::Parquet(writer) => writer.append(&columns).map_err(io::Error::other),
+            RowParts::Parquet(writer) => writer.append(&columns).map_err(io::Error::other),
         }
     }
 
     fn end(self) -> io::Result<()> {
         match self {
-            Parts::Csv(_) => Ok(()),
+            RowParts::Csv(_) => Ok(()),
             #[cfg(feature = "parquet")]
-            Parts::Parquet(writer) => writer.close().map_err(io::Error::other),
+            RowParts::Parquet(writer) => writer.close().map_err(io::Error::other),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::support::stream::Stream;
 use std::sync::Mutex;
 use thiserror::Error;
 
-pub(super) use batch::{RolloutBatch, Segment};
+pub(super) use batch::{RolloutBatch, SideBySide};
 pub(super) use table::DrawTable;
 
 /// Inputs whose rollouts draw from one stream.
@@ -442,7 +442,7 @@ fn write_inputs(batch: &RolloutBatch, longest: usize, rows: &mut [i32]) {
 #[inline(always)]
 fn write_column<T>(
     batch: &RolloutBatch,
-    segment: &Segment,
+    segment: &SideBySide,
     (width, t): (usize, usize),
     values: impl Iterator<Item = T>,
     table: &mut [T],

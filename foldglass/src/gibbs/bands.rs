@@ -67,7 +67,7 @@ impl Bands {
     pub fn at(&self, beta: f64) -> BandsPoint {
         let heaviest = self.heaviest(beta);
         let (centre, log_count) = (self.offsets[heaviest], self.log_counts[heaviest]);
-        let mut sums = [Sum::default(); 4];
+        let mut sums = [CompensatedSum::default(); 4];
         for (offset, log) in self.offsets.iter().zip(&self.log_counts) {
             let d = offset - centre;
             let weight = ((log - log_count) + beta * d).exp();
@@ -106,12 +106,12 @@ impl Bands {
 
 /// A sum that remembers what rounding took from it (Neumaier).
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sum {
+pub(crate) struct CompensatedSum {
     total: f64,
     lost: f64,
 }
 
-impl Sum {
+impl CompensatedSum {
     pub fn add(&mut self, term: f64) {
         let total = self.total + term;
         self.lost += if self.total.abs() >= term.abs() {

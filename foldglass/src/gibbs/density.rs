@@ -24,8 +24,8 @@ use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 use expand::Expansion;
 use layout::SummaryLayout;
-use levels::{Level, advance};
-use table::{Table, Tally};
+use levels::{RowLevel, advance};
+use table::{Table, CodeTally};
 use thiserror::Error;
 
 /// A density of states that is not computed.
@@ -210,7 +210,7 @@ trait Rest {
 
 struct Begun<W, C> {
     layout: SummaryLayout<W>,
-    level: Level<W, C>,
+    level: RowLevel<W, C>,
     /// Steps taken.
     t: usize,
     memory: Allowance,
@@ -229,7 +229,7 @@ fn begin<W: Whole>(
     }
 }
 
-impl<W: Whole, C: Tally> Begun<W, C> {
+impl<W: Whole, C: CodeTally> Begun<W, C> {
     /// Takes the steps that take no time, and forecasts the others.
     fn first_steps(
         class: &Class,
@@ -237,7 +237,7 @@ impl<W: Whole, C: Tally> Begun<W, C> {
     ) -> Result<(Box<dyn Rest>, DensityForecast), DensityError> {
         let layout = SummaryLayout::<W>::new(class);
         let first = layout.first();
-        let mut level = Level::<W, C>::new(first.len());
+        let mut level = RowLevel::<W, C>::new(first.len());
         level.add(&first, &C::of(1));
         let mut counted = Vec::new();
         let last = layout.steps.len() - 1;
@@ -264,9 +264,9 @@ impl<W: Whole, C: Tally> Begun<W, C> {
 }
 
 /// About how many summaries come after step t + 1, each from all that lead to it.
-fn children_of<W: Whole, C: Tally>(
+fn children_of<W: Whole, C: CodeTally>(
     layout: &SummaryLayout<W>,
-    level: &Level<W, C>,
+    level: &RowLevel<W, C>,
     t: usize,
 ) -> f64 {
     let step = &layout.steps[t];
@@ -284,7 +284,7 @@ fn children_of<W: Whole, C: Tally>(
 
 /// Goes on as the classes grew where they were counted, or where too few steps were, as if none of
 /// the `children` of the last were alike.
-fn forecast<W: Whole, C: Tally>(
+fn forecast<W: Whole, C: CodeTally>(
     class: &Class,
     layout: &SummaryLayout<W>,
     counted: Vec<f64>,
@@ -321,7 +321,7 @@ fn forecast<W: Whole, C: Tally>(
     }
 }
 
-impl<W: Whole, C: Tally> Rest for Begun<W, C> {
+impl<W: Whole, C: CodeTally> Rest for Begun<W, C> {
     fn finish(self: Box<Self>, context: Context<'_>) -> Result<Vec<Band>, DensityError> {
         let Begun {
             layout,

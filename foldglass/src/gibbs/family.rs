@@ -51,7 +51,7 @@ pub struct Family {
     task: Task,
     shape: Shape,
     /// By input: its probability's numerator and its target.
-    inputs: Vec<Input>,
+    inputs: Vec<FamilyInput>,
     denominator: u64,
     /// By step: where its histories begin; then their number.
     first: Vec<usize>,
@@ -66,7 +66,7 @@ pub struct Family {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Input {
+struct FamilyInput {
     weight: u64,
     target: Symbol,
 }
@@ -346,9 +346,9 @@ fn power(q: usize, exponent: usize) -> Option<u128> {
     (q as u128).checked_pow(u32::try_from(exponent).ok()?)
 }
 
-fn input(task: &Task, length: usize, number: usize) -> Input {
+fn input(task: &Task, length: usize, number: usize) -> FamilyInput {
     let x = digits(number, task.q(), length);
-    Input {
+    FamilyInput {
         weight: task.inputs().weights(&x).product(),
         target: task.fold(&x),
     }

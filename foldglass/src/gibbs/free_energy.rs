@@ -17,7 +17,7 @@ use crate::support::context::Context;
 use crate::support::parallel::in_order;
 use crate::support::stats::{Summary, miss, student_quantile, welch};
 use crate::support::watch::{Stopped, Tally};
-use replica::{BATCHES, Found, Within};
+use replica::{BATCHES, ReplicaOutcome, Within};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -221,7 +221,7 @@ pub fn estimate(
         "temperatures are positive: {taus:?}"
     );
     let betas: Vec<f64> = taus.iter().map(|tau| 1.0 / tau).collect();
-    let kept = (settings.replicas as u128).checked_mul(Found::bytes(taus.len()));
+    let kept = (settings.replicas as u128).checked_mul(ReplicaOutcome::bytes(taus.len()));
     let what = format!("keeping {} replicas", settings.replicas);
     let fits = context.memory.check(&what, kept);
     fits.map_err(CountError::from)?;
@@ -237,7 +237,7 @@ fn replicas(
     betas: &[f64],
     settings: &FreeEnergySettings,
     context: Context<'_>,
-) -> Result<Vec<Found>, EstimateError> {
+) -> Result<Vec<ReplicaOutcome>, EstimateError> {
     let cold = Code::fold(class);
     let stop = AtomicBool::new(false);
     let each_sweeps = settings.learning.saturating_add(settings.sweeps);
@@ -270,7 +270,7 @@ fn replicas(
 }
 
 /// Joins what the replicas found at one temperature.
-fn point(class: &Class, found: &[Found], i: usize, tau: f64) -> FreeEnergyPoint {
+fn point(class: &Class, found: &[ReplicaOutcome], i: usize, tau: f64) -> FreeEnergyPoint {
     let codes = class.cells() as f64 * (class.q() as f64).ln();
     let trips = found.iter().map(|found| found.trips[found.needed[i]]);
     let trips = trips.min().expect("there are replicas");
@@ -290,7 +290,7 @@ fn point(class: &Class, found: &[Found], i: usize, tau: f64) -> FreeEnergyPoint 
 
 fn refusal(
     class: &Class,
-    found: &[Found],
+    found: &[ReplicaOutcome],
     i: usize,
     tau: f64,
     trips: u64,
@@ -319,7 +319,7 @@ fn refusal(
     let denominator = crate::support::exact::Reward::new(class.task().denominator(), 1u8).to_f64();
     // All unseen codes at reward 1 would add exp(beta) times their share to Z / q^cells.
     let harmless =
-        |found: &Found| found.log_unseen + 1.0 / tau < found.log_z[i].value + UNSEEN.ln();
+        |found: &ReplicaOutcome| found.log_unseen + 1.0 / tau < found.log_z[i].value + UNSEEN.ln();
     let unseen = found
         .iter()
         .filter(|found| found.start == Start::Warm)

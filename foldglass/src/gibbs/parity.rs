@@ -8,7 +8,7 @@
 mod mean_field;
 mod transition;
 
-use super::bands::{Bands, BandsPoint, Sum};
+use super::bands::{Bands, BandsPoint, CompensatedSum};
 use dashu_int::UBig;
 use std::f64::consts::LN_2;
 
@@ -53,7 +53,7 @@ impl Parity {
         assert!(length > 0, "length 0 is refused: lengths start at 1");
         let n = (length - 1) as f64;
         let mut bands = vec![(0.0, log_dead(length))];
-        let mut binomial = Sum::default();
+        let mut binomial = CompensatedSum::default();
         for k in 0..length {
             if k > 0 {
                 binomial.add(((length - k) as f64 / k as f64).ln());

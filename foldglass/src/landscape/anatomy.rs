@@ -9,7 +9,7 @@ mod product;
 mod rollouts;
 
 use crate::landscape::gauge::{Links, links};
-use crate::landscape::walk::{Visit, walk};
+use crate::landscape::walk::{CellVisit, walk};
 use crate::model::class::Group;
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
@@ -156,7 +156,7 @@ pub fn aliasing(code: &Code) -> Vec<Aliased> {
             states: BTreeMap::new(),
         };
         let mut steps: Vec<Aliased> = (1..=length).map(empty).collect();
-        walk([code], which, true, |visit: Visit<'_, 1, bool>| {
+        walk([code], which, true, |visit: CellVisit<'_, 1, bool>| {
             let states = &mut steps[visit.t - 1].states;
             states
                 .entry(visit.tokens[0])
@@ -172,7 +172,7 @@ pub fn aliasing(code: &Code) -> Vec<Aliased> {
 pub fn consulted(code: &Code) -> Vec<bool> {
     let mut found = vec![false; code.class().cells()];
     for which in 0..code.class().task().lengths().len() {
-        walk([code], which, false, |visit: Visit<'_, 1, bool>| {
+        walk([code], which, false, |visit: CellVisit<'_, 1, bool>| {
             found[visit.cells[0]] = true;
         });
     }

@@ -15,7 +15,7 @@
 mod bound;
 
 use crate::landscape::shelf::Workers;
-use crate::landscape::shelf::nodes::Nodes;
+use crate::landscape::shelf::nodes::ShelfNodes;
 use crate::landscape::shelf::workers::{Neighbours, WaterLevel, Wish};
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
@@ -32,7 +32,7 @@ type Change = (usize, Symbol);
 
 /// Refuses a cap whose codes do not fit.
 pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
-    let each = Nodes::BYTES + size_of::<Option<u128>>() as u128 + 2 * size_of::<u32>() as u128;
+    let each = ShelfNodes::BYTES + size_of::<Option<u128>>() as u128 + 2 * size_of::<u32>() as u128;
     let needed = (cap as u128).checked_mul(each);
     Ok(memory.check(&format!("a flood of {cap} codes"), needed)?)
 }
@@ -73,7 +73,7 @@ pub fn way_out<C: RewardCounter>(
     let bound = lowest(&known, &top);
     let is_level = bound == C::Numerator::default();
     let mut flood = Flood {
-        nodes: Nodes::new(start.clone()),
+        nodes: ShelfNodes::new(start.clone()),
         spills: vec![None],
         waiting: vec![0],
         cap,
@@ -109,7 +109,7 @@ pub fn way_out<C: RewardCounter>(
 
 /// A flood in progress.
 struct Flood<N> {
-    nodes: Nodes,
+    nodes: ShelfNodes,
     /// By code: the least drop, above the water and below the bound, that a change of it leads to.
     spills: Vec<Option<N>>,
     /// Codes to look at.

@@ -44,12 +44,12 @@ use crate::support::memory::{Allowance, TooLarge};
 use crate::support::parallel::in_order;
 use crate::support::watch::{Stopped, Tally};
 use dashu_int::UBig;
-use parts::Part;
+use parts::CensusPart;
 use prefixes::{MergeBudget, Prefixes};
 use std::ops::{AddAssign, ControlFlow};
 use thiserror::Error;
 use visit::Visit;
-use walker::{Cost, Walker};
+use walker::{WayOutCost, Walker};
 
 /// A class whose codes cannot all be visited.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -161,7 +161,7 @@ pub struct Survey {
 pub struct Census {
     frame: Frame,
     merged: Box<dyn AnyMerged>,
-    parts: Vec<Part>,
+    parts: Vec<CensusPart>,
 }
 
 /// The steps of a class, and its prefixes.
@@ -172,7 +172,7 @@ struct Merged<W> {
 
 /// The same in integers of any width.
 trait AnyMerged: Send + Sync {
-    fn plan(&self, frame: &Frame) -> Vec<Part>;
+    fn plan(&self, frame: &Frame) -> Vec<CensusPart>;
 
     /// By number of steps, from none on.
     fn prefix_classes(&self) -> Vec<usize>;
@@ -187,14 +187,14 @@ trait AnyMerged: Send + Sync {
         shelf: u128,
         cap: usize,
         tally: &Tally<'_>,
-        by: Cost,
+        by: WayOutCost,
     ) -> Result<LeastCost, Stopped>;
 }
 
 /// A visit of parts in integers of any width.
 trait AnyVisit: Send {
     /// None when it was stopped.
-    fn part(&mut self, part: &Part) -> Option<Count>;
+    fn part(&mut self, part: &CensusPart) -> Option<Count>;
 }
 
 /// Codes that a walker keeps in mind.
@@ -336,7 +336,7 @@ impl<W: Whole> Merged<W> {
 }
 
 impl<W: Whole> AnyMerged for Merged<W> {
-    fn plan(&self, frame: &Frame) -> Vec<Part> {
+    fn plan(&self, frame: &Frame) -> Vec<CensusPart> {
         frame.plan(self)
     }
 
@@ -359,7 +359,7 @@ impl<W: Whole> AnyMerged for Merged<W> {
         shelf: u128,
         cap: usize,
         tally: &Tally<'_>,
-        by: Cost,
+        by: WayOutCost,
     ) -> Result<LeastCost, Stopped> {
         Walker::new(frame, &self.flows, tally).escape(shelf, cap, by)
     }
@@ -409,7 +409,7 @@ impl Census {
         tally: &Tally<'_>,
     ) -> Result<LeastCost, Stopped> {
         let merged = &self.merged;
-        merged.escape(&self.frame, shelf, cap, tally, Cost::Depth)
+        merged.escape(&self.frame, shelf, cap, tally, WayOutCost::Depth)
     }
 
     /// The least, over all paths from a shelf to a higher reward, of the largest loss by a single
@@ -421,7 +421,7 @@ impl Census {
         tally: &Tally<'_>,
     ) -> Result<LeastCost, Stopped> {
         let merged = &self.merged;
-        merged.escape(&self.frame, shelf, cap, tally, Cost::LargestLoss)
+        merged.escape(&self.frame, shelf, cap, tally, WayOutCost::LargestLoss)
     }
 
     /// The reward, or the difference of two, of a numerator.
@@ -448,7 +448,7 @@ impl Frame {
 
 /// Counts the parts of a census, on one thread.
 pub struct PartVisitor<'a> {
-    parts: &'a [Part],
+    parts: &'a [CensusPart],
     visit: Box<dyn AnyVisit + 'a>,
 }
 

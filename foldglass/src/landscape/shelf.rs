@@ -23,7 +23,7 @@ use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
 use crate::support::watch::Progress;
-use nodes::Nodes;
+use nodes::ShelfNodes;
 use workers::{Neighbours, WaterLevel, Wish};
 
 pub use workers::Workers;
@@ -58,7 +58,7 @@ pub struct Shelf {
 /// # Ok::<(), foldglass::reward::count::CountError>(())
 /// ```
 pub struct Search<N = u128> {
-    nodes: Nodes,
+    nodes: ShelfNodes,
     cap: usize,
     explored: usize,
     reward: N,
@@ -82,7 +82,7 @@ struct Exit<N> {
 
 /// Refuses a cap whose codes do not fit.
 pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
-    let needed = (cap as u128).checked_mul(Nodes::BYTES);
+    let needed = (cap as u128).checked_mul(ShelfNodes::BYTES);
     Ok(memory.check(&format!("a shelf of {cap} codes"), needed)?)
 }
 
@@ -98,7 +98,7 @@ impl<N: Numerator> Search<N> {
     ) -> Search<N> {
         let (reward, denominator) = workers.begin(&start, cap);
         Search {
-            nodes: Nodes::new(start),
+            nodes: ShelfNodes::new(start),
             cap,
             explored: 0,
             reward,

@@ -15,11 +15,11 @@ pub(super) enum Event<'a> {
     /// The symbol of a position, counted from 1, comes into sight.
     Draw(usize),
     /// A token is emitted.
-    Emit(Step<'a>),
+    Emit(WalkStep<'a>),
 }
 
 /// One step of the rollouts of a length.
-pub(super) struct Step<'a> {
+pub(super) struct WalkStep<'a> {
     /// The step, counted from 1.
     pub t: usize,
     /// Symbols drawn by now.
@@ -35,7 +35,7 @@ pub(super) struct Step<'a> {
     histories: usize,
 }
 
-impl Step<'_> {
+impl WalkStep<'_> {
     /// The symbol x_t in a window.
     pub fn own_symbol(&self, window: usize) -> Symbol {
         (window / self.after % self.q) as Symbol
@@ -60,7 +60,7 @@ pub(super) fn events(class: &Class, which: usize) -> impl Iterator<Item = Event<
     let steps = (1..).zip(class.path(which)).flat_map(move |(t, node)| {
         let node = &class.nodes()[node];
         let forgotten = usize::from(node.before == shape.window.past);
-        let step = Step {
+        let step = WalkStep {
             t,
             drawn: (t + ahead).min(length),
             group: &class.groups()[node.group],
@@ -76,7 +76,7 @@ pub(super) fn events(class: &Class, which: usize) -> impl Iterator<Item = Event<
 }
 
 /// What is summed over inputs.
-pub(super) trait Weight: Clone {
+pub(super) trait WalkWeight: Clone {
     const ZERO: Self;
     const ONE: Self;
     fn is_zero(&self) -> bool;
@@ -85,7 +85,7 @@ pub(super) trait Weight: Clone {
     fn times(&self, chance: u64) -> Self;
 }
 
-impl Weight for u128 {
+impl WalkWeight for u128 {
     const ZERO: u128 = 0;
     const ONE: u128 = 1;
 
@@ -102,7 +102,7 @@ impl Weight for u128 {
     }
 }
 
-impl Weight for UBig {
+impl WalkWeight for UBig {
     const ZERO: UBig = UBig::ZERO;
     const ONE: UBig = UBig::ONE;
 
@@ -120,7 +120,7 @@ impl Weight for UBig {
 }
 
 /// Whether there is an input.
-impl Weight for bool {
+impl WalkWeight for bool {
     const ZERO: bool = false;
     const ONE: bool = true;
 
@@ -138,7 +138,7 @@ impl Weight for bool {
 }
 
 /// Inputs on which N codes consult these cells at a step.
-pub(super) struct Visit<'a, const N: usize, W> {
+pub(super) struct CellVisit<'a, const N: usize, W> {
     /// The step, counted from 1.
     pub t: usize,
     /// Symbols drawn by now: the weight is over their denominators.
@@ -155,15 +155,15 @@ pub(super) struct Visit<'a, const N: usize, W> {
 
 /// Visits every place of the rollouts of N codes of one class on inputs of length `task().lengths()[which]`, step by
 /// step. Weights with different `state` are kept apart if states are followed.
-pub(super) fn walk<const N: usize, W: Weight>(
+pub(super) fn walk<const N: usize, W: WalkWeight>(
     codes: [&Code; N],
     which: usize,
     follow_states: bool,
-    mut visit: impl FnMut(Visit<'_, N, W>),
+    mut visit: impl FnMut(CellVisit<'_, N, W>),
 ) {
     let class = codes[0].class();
     let square = class.task().square();
-    let mut places = Places::<N, W>::start(class, follow_states);
+    let mut places = StateWeights::<N, W>::start(class, follow_states);
     for event in events(class, which) {
         let step = match event {
             Event::Draw(position) => {
@@ -182,7 +182,7 @@ pub(super) fn walk<const N: usize, W: Weight>(
                 (true, 1) => own,
                 (true, _) => square.multiply(place.state as Symbol, own),
             };
-            let to = Place {
+            let to = JointState {
                 window: step.next_window(place.window),
                 histories: std::array::from_fn(|n| {
                     step.next_history(place.histories[n], tokens[n])
@@ -191,7 +191,7 @@ pub(super) fn walk<const N: usize, W: Weight>(
                 last: place.last,
             };
             next.add(to, weight);
-            visit(Visit {
+            visit(CellVisit {
                 t: step.t,
                 drawn: step.drawn,
                 cells,
@@ -207,7 +207,7 @@ pub(super) fn walk<const N: usize, W: Weight>(
 /// The symbols in sight and the tokens that each code remembers as base-q numbers, the task's state, and the last
 /// symbol drawn.
 #[derive(Clone, Copy)]
-struct Place<const N: usize> {
+struct JointState<const N: usize> {
     window: usize,
     histories: [usize; N],
     state: usize,
@@ -215,7 +215,7 @@ struct Place<const N: usize> {
 }
 
 /// The weights of all places, dense.
-struct Places<const N: usize, W> {
+struct StateWeights<const N: usize, W> {
     weights: Vec<W>,
     histories: usize,
     /// q where states are followed, else 1.
@@ -224,11 +224,11 @@ struct Places<const N: usize, W> {
     lasts: usize,
 }
 
-impl<const N: usize, W: Weight> Places<N, W> {
+impl<const N: usize, W: WalkWeight> StateWeights<N, W> {
     /// Before anything is drawn.
-    fn start(class: &Class, follow_states: bool) -> Places<N, W> {
+    fn start(class: &Class, follow_states: bool) -> StateWeights<N, W> {
         let or_one = |follow: bool| if follow { class.q() } else { 1 };
-        let mut places = Places {
+        let mut places = StateWeights {
             weights: vec![W::ZERO],
             histories: 1,
             states: or_one(follow_states),
@@ -240,16 +240,16 @@ impl<const N: usize, W: Weight> Places<N, W> {
     }
 
     /// No inputs, with so many windows and histories.
-    fn empty(&self, windows: usize, histories: usize) -> Places<N, W> {
+    fn empty(&self, windows: usize, histories: usize) -> StateWeights<N, W> {
         let size = windows * histories.pow(N as u32) * self.states * self.lasts;
-        Places {
+        StateWeights {
             weights: vec![W::ZERO; size],
             histories,
             ..*self
         }
     }
 
-    fn add(&mut self, place: Place<N>, weight: &W) {
+    fn add(&mut self, place: JointState<N>, weight: &W) {
         let join = |number, history| number * self.histories + history;
         let number = place.histories.into_iter().fold(place.window, join);
         let number = (number * self.states + place.state) * self.lasts + place.last;
@@ -257,7 +257,7 @@ impl<const N: usize, W: Weight> Places<N, W> {
     }
 
     /// The places that some input leads to.
-    fn iter(&self) -> impl Iterator<Item = (Place<N>, &W)> {
+    fn iter(&self) -> impl Iterator<Item = (JointState<N>, &W)> {
         let weights = self.weights.iter().enumerate();
         let present = weights.filter(|(_, weight)| !weight.is_zero());
         present.map(|(number, weight)| {
@@ -268,7 +268,7 @@ impl<const N: usize, W: Weight> Places<N, W> {
             for history in histories.iter_mut().rev() {
                 (number, *history) = (number / self.histories, number % self.histories);
             }
-            let place = Place {
+            let place = JointState {
                 window: number,
                 histories,
                 state,
@@ -279,14 +279,14 @@ impl<const N: usize, W: Weight> Places<N, W> {
     }
 
     /// Lets the symbol of a position follow at every place.
-    fn draw(&self, class: &Class, position: usize) -> Places<N, W> {
+    fn draw(&self, class: &Class, position: usize) -> StateWeights<N, W> {
         let (q, inputs) = (class.q(), class.task().inputs());
         let others = self.histories.pow(N as u32) * self.states * self.lasts;
         let mut drawn = self.empty(self.weights.len() / others * q, self.histories);
         for (place, weight) in self.iter() {
             for symbol in 0..q {
                 let chance = inputs.weight(position, place.last as Symbol, symbol as Symbol);
-                let to = Place {
+                let to = JointState {
                     window: place.window * q + symbol,
                     last: symbol % self.lasts,
                     ..place

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use spec::{ClassSpec, SpecError, WIDEST};
-use steps::Steps;
+use steps::StepTable;
 
 /// How many input symbols around x_t a policy reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -180,7 +180,7 @@ struct Parts {
     groups: Vec<Group>,
     nodes: Vec<Node>,
     last_nodes: Vec<usize>,
-    steps: Steps,
+    steps: StepTable,
     cells: usize,
 }
 
@@ -228,7 +228,7 @@ impl Class {
             .iter()
             .map(|t| last_node(t).expect("every length ends"))
             .collect();
-        let steps = Steps::new(task.longest(), &groups, &nodes, &last_nodes);
+        let steps = StepTable::new(task.longest(), &groups, &nodes, &last_nodes);
         Ok(Class(Arc::new(Parts {
             task,
             shape,

@@ -25,7 +25,7 @@ use crate::model::policy::Code;
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::UBig;
-use rollouts::Rollouts;
+use rollouts::RolloutCounter;
 use states::States;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -327,7 +327,7 @@ pub fn bytes(class: &Class) -> Option<u128> {
 
 fn bytes_in<W: Whole>(class: &Class) -> Option<u128> {
     match Regime::of(class) {
-        Regime::Rollouts => Rollouts::<W>::bytes(class),
+        Regime::Rollouts => RolloutCounter::<W>::bytes(class),
         Regime::States => States::<W>::bytes(class),
     }
 }
@@ -346,8 +346,8 @@ fn engine<W: Whole>(
     };
     Ok(match regime {
         Regime::Rollouts => {
-            memory.check(&what("rollouts"), Rollouts::<W>::bytes(class))?;
-            Box::new(Rollouts::<W>::new(class, code))
+            memory.check(&what("rollouts"), RolloutCounter::<W>::bytes(class))?;
+            Box::new(RolloutCounter::<W>::new(class, code))
         }
         Regime::States => {
             memory.check(&what("states"), States::<W>::bytes(class))?;

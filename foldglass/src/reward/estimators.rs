@@ -41,7 +41,7 @@ use crate::support::watch::Stopped;
 pub use kinds::Estimator;
 pub(crate) use kinds::GRPO_EPSILON;
 use kinds::GroupWeights;
-use sampled::Blocks;
+use sampled::BlockMeans;
 pub use sampled::{SampledMoments, SampledNumber};
 use thiserror::Error;
 
@@ -151,7 +151,7 @@ pub struct EstimatorSums {
     all: Vec<f64>,
     mean_by: SummedBy,
     variance_by: SummedBy,
-    blocks: Option<Blocks>,
+    blocks: Option<BlockMeans>,
 }
 
 /// The moments of an estimator on a batch of this many inputs. Where sums over inputs are beyond reach, inputs are drawn
@@ -334,7 +334,7 @@ impl EstimatorSums {
         context: Context<'_>,
     ) -> Result<(), EstimatorError> {
         let (g, draws_mean) = (self.group(), self.mean_by == SummedBy::Sampled);
-        let blocks = Blocks::draw(policy, weights, g, draws_mean, seed, context)?;
+        let blocks = BlockMeans::draw(policy, weights, g, draws_mean, seed, context)?;
         if draws_mean {
             self.mean = blocks.mean();
         }

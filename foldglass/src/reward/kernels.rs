@@ -25,7 +25,7 @@ use carry::{Carriers, Returned};
 use product::Product;
 pub(crate) use routes::{Landing, Moves, Origin, Routes};
 pub(crate) use soften::Soften;
-pub(crate) use sums::{Coming, Extent, Given, Results, Reward, Sums};
+pub(crate) use sums::{Coming, Extent, PassInputs, Results, StepReward, Sums};
 use sums::{Targets, Tile};
 pub(crate) use transpose::{RowEntry, Transpose, Transposed, fetch};
 #[cfg(target_arch = "x86_64")]
@@ -60,15 +60,15 @@ struct Loops {
 
 #[derive(Clone, Copy)]
 struct PanelLoops {
-    forward: unsafe fn(&Sums, Tile, Given<'_>, &mut [f64]),
-    backward: unsafe fn(&Sums, Tile, Given<'_>, &[f64], Targets),
+    forward: unsafe fn(&Sums, Tile, PassInputs<'_>, &mut [f64]),
+    backward: unsafe fn(&Sums, Tile, PassInputs<'_>, &[f64], Targets),
 }
 
 /// Compiles the loops over panels of one width, or of any where it is 0.
 macro_rules! panel_loops {
     ($v:ty, $width:literal $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
-        unsafe fn forward(work: &Sums, tile: Tile, given: Given<'_>, post: &mut [f64]) {
+        unsafe fn forward(work: &Sums, tile: Tile, given: PassInputs<'_>, post: &mut [f64]) {
             // SAFETY: whoever calls a loop has checked the buffers, the panel and the machine, as `Loops` asks; the
             // features enabled here are those of the vectors.
             unsafe { work.forward_tile::<$v, $width>(Has::assume(), tile, given, post) }
@@ -77,7 +77,7 @@ macro_rules! panel_loops {
         unsafe fn backward(
             work: &Sums,
             tile: Tile,
-            given: Given<'_>,
+            given: PassInputs<'_>,
             bbar: &[f64],
             to: Targets,
         ) {
@@ -136,12 +136,12 @@ const AVX2: Kernels = {
 /// The lanes of any machine. WebAssembly makes each multiply-add by a call: one lane is as fast there as four, and a
 /// fourth of the code.
 #[cfg(not(target_arch = "wasm32"))]
-type Lanes = Portable;
+type FallbackLanes = Portable;
 #[cfg(target_arch = "wasm32")]
-type Lanes = f64;
+type FallbackLanes = f64;
 
 const PORTABLE: Kernels = {
-    let loops = loops!(Lanes, 0);
+    let loops = loops!(FallbackLanes, 0);
     Kernels {
         wide: loops,
         narrow: loops,
@@ -239,7 +239,7 @@ impl Kernels {
     pub fn forward(
         &self,
         (work, routes): (&Sums, &Routes),
-        given: Given<'_>,
+        given: PassInputs<'_>,
         mixing: &[f64],
         scratch: &mut [f64],
         message: &mut [f64],
@@ -271,7 +271,7 @@ impl Kernels {
     pub fn backward(
         &self,
         work: &Sums,
-        given: Given<'_>,
+        given: PassInputs<'_>,
         coming: Coming<'_>,
         scratch: &mut [f64],
         mut results: Results<'_>,
@@ -304,7 +304,7 @@ impl Kernels {
         &self,
         work: &Sums,
         tile: Tile,
-        given: Given<'_>,
+        given: PassInputs<'_>,
         coming: Coming<'_>,
         bbar: &mut [f64],
     ) {

@@ -79,14 +79,14 @@ pub(crate) struct Layout {
 
 /// Where the entries of one cell lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct CellPlace {
     first: usize,
     stride: usize,
     /// Where the cell lies in a table of cells.
     pub cell: usize,
 }
 
-impl Place {
+impl CellPlace {
     /// Where an action of the cell lies in a table of (cell, action).
     #[inline]
     pub fn at(&self, action: usize) -> usize {
@@ -117,7 +117,7 @@ impl Layout {
 
     /// Where cell number `cell` of a replica lies.
     #[inline]
-    pub fn place(&self, cell: usize, replica: usize) -> Place {
+    pub fn place(&self, cell: usize, replica: usize) -> CellPlace {
         let number = self
             .class
             .groups()
@@ -131,7 +131,7 @@ impl Layout {
     }
 
     /// Where all cells of a replica lie, in the order of the cells.
-    pub fn places(&self, replica: usize) -> impl Iterator<Item = Place> {
+    pub fn places(&self, replica: usize) -> impl Iterator<Item = CellPlace> {
         let groups = self.class.groups().iter().zip(&self.groups);
         groups.flat_map(move |(group, layout)| {
             (0..group.windows()).flat_map(move |window| {

@@ -24,7 +24,7 @@ use crate::support::watch::{Stopped, Tally};
 use rayon::prelude::*;
 pub(crate) use single::{Scores, SingleInput};
 use std::ops::ControlFlow;
-use tree::{Backward, Leaves, Tree};
+use tree::{Backward, Leaves, InputTree};
 
 /// The number of inputs that can occur, over all lengths; none from 2^64 on.
 pub fn inputs(class: &Class) -> Option<u64> {
@@ -108,7 +108,7 @@ pub fn try_for_each(
 ) -> ControlFlow<()> {
     let mut leaves = Leaves::new(visit);
     for which in 0..policy.class().task().lengths().len() {
-        let mut tree = Tree::new(policy.class(), policy.rows(), which, &[]);
+        let mut tree = InputTree::new(policy.class(), policy.rows(), which, &[]);
         tree.descend(0, &mut leaves);
     }
     leaves.state
@@ -129,7 +129,7 @@ pub(crate) struct LeafWeights<const K: usize> {
 
 /// Sums over all inputs, each with its probability.
 #[derive(Debug, Clone)]
-pub(crate) struct Sums<const K: usize> {
+pub(crate) struct InputSums<const K: usize> {
     /// E_x of the value.
     pub value: f64,
     /// The mean weight of a rollout that consults cell c and takes action a there, by its derivative by pi_c(a): for
@@ -143,7 +143,7 @@ pub(crate) struct Sums<const K: usize> {
 pub(crate) fn operations(class: &Class, tables: usize, squares: bool) -> f64 {
     let lengths = 0..class.task().lengths().len();
     lengths
-        .map(|which| Tree::operations(class, which, tables, squares))
+        .map(|which| InputTree::operations(class, which, tables, squares))
         .sum()
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn sums<const K: usize>(
     squares: bool,
     weigh: &(impl Fn(f64) -> LeafWeights<K> + Sync),
     context: Context<'_>,
-) -> Result<Sums<K>, Stopped> {
+) -> Result<InputSums<K>, Stopped> {
     let class = policy.class();
     let rows = policy.rows();
     let shortest = *class.task().lengths().iter().min().expect("a length");
@@ -162,13 +162,13 @@ pub(crate) fn sums<const K: usize>(
     let part = |start: &Vec<Symbol>| {
         let mut back = Backward::new(class, rows, squares, weigh, &tally);
         for which in 0..class.task().lengths().len() {
-            let mut tree = Tree::new(class, rows, which, start);
+            let mut tree = InputTree::new(class, rows, which, start);
             back.reset(&tree);
             tree.descend(0, &mut back);
         }
         back.finish()
     };
-    let found: Result<Vec<Sums<K>>, Stopped> = match context.threads {
+    let found: Result<Vec<InputSums<K>>, Stopped> = match context.threads {
         1 => parts.iter().map(part).collect(),
         _ => context.install(|| parts.par_iter().map(part).collect()),
     };

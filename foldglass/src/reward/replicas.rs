@@ -135,7 +135,7 @@ fn squares(rows: &[f64], q: usize, products: &[f64]) -> Vec<f64> {
 }
 
 /// One step of the rollouts of a length.
-struct Step<'a> {
+struct ReplicaStep<'a> {
     group: &'a Group,
     /// q to the number of symbols in the window.
     span: usize,
@@ -148,11 +148,11 @@ struct Step<'a> {
     /// Histories that are kept beside the new token.
     kept: usize,
     /// How its window becomes the next; none at the last step.
-    next: Option<Shift>,
+    next: Option<WindowShift>,
 }
 
 /// How a window becomes that of the next step.
-struct Shift {
+struct WindowShift {
     /// q to the number of symbols that stay.
     stay: usize,
     /// The position of the symbol that enters, where one does.
@@ -161,7 +161,7 @@ struct Shift {
     after: usize,
 }
 
-fn steps(class: &Class, which: usize) -> Vec<Step<'_>> {
+fn steps(class: &Class, which: usize) -> Vec<ReplicaStep<'_>> {
     let q = class.q();
     let count = |digits: usize| q.pow(digits as u32);
     let path = class.path(which);
@@ -172,13 +172,13 @@ fn steps(class: &Class, which: usize) -> Vec<Step<'_>> {
         let next = (i + 1 < path.len()).then(|| {
             let next = node(i + 1);
             let leaves = here.before + 1 - next.before;
-            Shift {
+            WindowShift {
                 stay: count(size - leaves),
                 enters: (next.after + 1 > here.after).then_some(next.t + next.after),
                 after: count(next.after),
             }
         });
-        Step {
+        ReplicaStep {
             group: &class.groups()[here.group],
             span: count(size),
             histories: count(here.tokens),
@@ -203,11 +203,11 @@ struct Chain<'a> {
     rows: &'a [f64],
     q: usize,
     replicas: Replicas,
-    steps: Vec<Step<'a>>,
+    steps: Vec<ReplicaStep<'a>>,
 }
 
 /// The chances of a replica's outcomes, by history.
-struct Moves<'a> {
+struct OutcomeChances<'a> {
     chances: &'a [f64],
     histories: usize,
     outcomes: usize,
@@ -215,7 +215,7 @@ struct Moves<'a> {
     kept: usize,
 }
 
-impl Moves<'_> {
+impl OutcomeChances<'_> {
     fn first(&self, history: usize) -> usize {
         history % self.kept * self.choices
     }
@@ -263,11 +263,11 @@ impl Chain<'_> {
     /// The chances of the outcomes in a window whose first cell this is; s decides which last token succeeds.
     fn moves<'b>(
         &'b self,
-        step: &Step<'_>,
+        step: &ReplicaStep<'_>,
         first_cell: usize,
         s: usize,
         ends: &'b mut Vec<f64>,
-    ) -> Moves<'b> {
+    ) -> OutcomeChances<'b> {
         let rows = &self.rows[first_cell * self.q..][..step.histories * self.q];
         let chances = match step.next {
             Some(_) => rows,
@@ -278,7 +278,7 @@ impl Chain<'_> {
                 &ends[..]
             }
         };
-        Moves {
+        OutcomeChances {
             chances,
             histories: step.histories,
             outcomes: step.outcomes,
@@ -288,7 +288,7 @@ impl Chain<'_> {
     }
 
     /// Calls `each` with every window that may occur at a step and with its first cell.
-    fn windows(&self, step: &Step<'_>, mut each: impl FnMut(usize, usize)) {
+    fn windows(&self, step: &ReplicaStep<'_>, mut each: impl FnMut(usize, usize)) {
         for n in 0..step.group.windows() {
             each(
                 step.group.window(n),
@@ -298,7 +298,7 @@ impl Chain<'_> {
     }
 
     /// Calls `each` with the blocks that follow (window, s) at the next step, and with their chances.
-    fn routes(&self, shift: &Shift, window: usize, s: usize, mut each: impl FnMut(usize, f64)) {
+    fn routes(&self, shift: &WindowShift, window: usize, s: usize, mut each: impl FnMut(usize, f64)) {
         let task = self.class.task();
         let mut route = |next: usize, chance: f64| {
             let x = (next / shift.after % self.q) as Symbol;
@@ -472,7 +472,7 @@ impl Chain<'_> {
     /// Adds the products of mass and mean end, by cell and action of the tagged.
     fn look(
         &self,
-        step: &Step<'_>,
+        step: &ReplicaStep<'_>,
         first_cell: usize,
         mass: &[f64],
         ends: &[f64],

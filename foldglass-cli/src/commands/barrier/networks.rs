@@ -35,7 +35,7 @@ pub struct CodeRoute {
 }
 
 /// Networks under way.
-pub struct UnderWay {
+pub struct BarrierRun {
     pub following: Following,
     networks: usize,
     steps: u64,
@@ -64,11 +64,11 @@ pub enum BarrierRecord {
 }
 
 impl CodeRoute {
-    pub fn begin(&self, maker: &Maker) -> Result<UnderWay, Error> {
+    pub fn begin(&self, maker: &Maker) -> Result<BarrierRun, Error> {
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let (distillation, lessons) = (self.distillation.clone(), self.lessons.clone());
         let begun = Following::new(distillation, &self.square, lessons, self.seed, &make);
-        Ok(UnderWay {
+        Ok(BarrierRun {
             following: begun.map_err(pupils_named)?,
             networks: self.lessons.iter().map(Vec::len).sum(),
             steps: self.distillation.steps,
@@ -84,7 +84,7 @@ impl CodeRoute {
         out: &Path,
         maker: &Maker,
         observer: &Terminal,
-    ) -> Result<(UnderWay, RunDirectory), Error> {
+    ) -> Result<(BarrierRun, RunDirectory), Error> {
         let codes: Vec<Vec<&[u8]>> = (self.lessons.iter())
             .map(|part| part.iter().map(Lesson::actions).collect())
             .collect();
@@ -102,7 +102,7 @@ impl CodeRoute {
     }
 }
 
-impl Trains for UnderWay {
+impl Trains for BarrierRun {
     type Line = BarrierRecord;
 
     fn step(&self) -> u64 {

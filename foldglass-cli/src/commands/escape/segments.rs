@@ -16,7 +16,7 @@ pub struct CollapseReport {
     standing: &'static str,
     ascent: Option<Rise>,
     deviation: f64,
-    segments: Vec<Line>,
+    segments: Vec<SegmentLine>,
     #[serde(skip)]
     found: PolicyStanding,
     /// The cell of the ascent in words.
@@ -34,18 +34,18 @@ struct Rise {
 
 /// A straight line in the space of policies: one row moves to another.
 #[derive(Serialize)]
-struct Line {
+struct SegmentLine {
     cell: usize,
     from: Vec<f64>,
     to: Vec<f64>,
     reward: f64,
 }
 
-impl From<Segment> for Line {
-    fn from(segment: Segment) -> Line {
+impl From<Segment> for SegmentLine {
+    fn from(segment: Segment) -> SegmentLine {
         let mut to = vec![0.0; segment.from.len()];
         to[usize::from(segment.to)] = 1.0;
-        Line {
+        SegmentLine {
             cell: segment.cell,
             from: segment.from,
             to,
@@ -72,7 +72,7 @@ impl From<Collapse> for CollapseReport {
                 gain: ascent.gain,
             }),
             deviation: found.deviation,
-            segments: found.segments.into_iter().map(Line::from).collect(),
+            segments: found.segments.into_iter().map(SegmentLine::from).collect(),
             found: found.standing,
         }
     }

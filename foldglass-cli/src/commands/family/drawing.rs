@@ -6,7 +6,7 @@ use foldglass::support::stats::Interval;
 use kuva::prelude::TickFormat;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use super::{Crossover, Estimate, Point};
+use super::{Crossover, Estimate, FamilyPoint};
 use crate::report::figure::panel::{Axis, Frame, Panel, Places, grid};
 use crate::report::figure::{self, GREY, LOOKS, PLAIN, WIDTH, curve, legend, power_of_ten, text};
 
@@ -18,7 +18,7 @@ const FRAME: Frame = Frame {
 /// What is drawn in a panel.
 struct Shown {
     name: &'static str,
-    of: fn(&Point) -> Estimate,
+    of: fn(&FamilyPoint) -> Estimate,
     /// Rewards that strong or no penalties lead to.
     limits: Vec<(String, f64)>,
     /// Whether the axis begins at 0.
@@ -91,15 +91,15 @@ struct Along {
 }
 
 impl Along {
-    fn of(points: &[Point]) -> Along {
-        let distinct = |of: fn(&Point) -> f64| {
+    fn of(points: &[FamilyPoint]) -> Along {
+        let distinct = |of: fn(&FamilyPoint) -> f64| {
             let mut values: Vec<f64> = points.iter().map(of).collect();
             values.sort_by(f64::total_cmp);
             values.dedup();
             values.len()
         };
         let by_window = distinct(|point| point.g_win) >= distinct(|point| point.g_tie);
-        let of = |point: &Point| if by_window { point.g_win } else { point.g_tie };
+        let of = |point: &FamilyPoint| if by_window { point.g_win } else { point.g_tie };
         let logs = points.iter().map(of).filter(|g| *g > 0.0).map(f64::log10);
         let least = logs.clone().fold(f64::INFINITY, f64::min);
         let least = if least.is_finite() { least } else { 0.0 };
@@ -110,7 +110,7 @@ impl Along {
         }
     }
 
-    fn x(&self, point: &Point) -> f64 {
+    fn x(&self, point: &FamilyPoint) -> f64 {
         let g = if self.by_window {
             point.g_win
         } else {
@@ -119,7 +119,7 @@ impl Along {
         if g > 0.0 { g.log10() } else { self.zero }
     }
 
-    fn other(&self, point: &Point) -> f64 {
+    fn other(&self, point: &FamilyPoint) -> f64 {
         if self.by_window {
             point.g_tie
         } else {
@@ -169,7 +169,7 @@ impl Along {
         scene
     }
 
-    fn place(&self, point: &Point, shown: &Shown) -> figure::PlotPoint {
+    fn place(&self, point: &FamilyPoint, shown: &Shown) -> figure::PlotPoint {
         let Estimate { mean, error } = (shown.of)(point);
         figure::PlotPoint {
             x: self.x(point),

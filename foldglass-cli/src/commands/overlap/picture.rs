@@ -4,7 +4,7 @@ use foldglass::gibbs::overlap::BINS;
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use super::{Bin, Histogram, OverlapReport, Point};
+use super::{Bin, Histogram, OverlapReport, OverlapPoint};
 use crate::output::number;
 use crate::report::figure::{
     BLACK, BLUE, BOLD, GREY, LABEL, PLAIN, Style, VERMILION, line, round_step, text,
@@ -176,7 +176,7 @@ impl OverlapPicture<'_> {
 }
 
 /// The distribution of one overlap at one temperature.
-fn write_panel(scene: &mut Scene, point: &Point, overlap: &Histogram, left: f64, top: f64) {
+fn write_panel(scene: &mut Scene, point: &OverlapPoint, overlap: &Histogram, left: f64, top: f64) {
     let tops = |bin: &Bin| (bin.probability + bin.error).max(bin.exact.unwrap_or(0.0));
     let highest = overlap.bins.iter().map(tops).fold(0.0, f64::max);
     let axes = Axes {

@@ -199,7 +199,7 @@ type Missing = fn(&maps::Misses) -> &Vec<usize>;
 
 fn rows(map: &Map, found: Option<&MapRecord>, law: &Law, of: Missing) -> Vec<Number> {
     let says = |record: &MapRecord| {
-        let unknown = Barriers::of(record).unknown;
+        let unknown = TrapsByBarrier::of(record).unknown;
         match &differences(record, law, of)[..] {
             [] if unknown > 0 => format!("holds, {unknown} barriers not known"),
             [] => "holds".to_owned(),
@@ -243,15 +243,15 @@ pub(super) fn rewards(record: &MapRecord) -> Counts<Reward> {
 
 /// The traps by barrier.
 #[derive(Default)]
-struct Barriers {
+struct TrapsByBarrier {
     known: Counts<Reward>,
     /// Traps whose barrier would have taken too many codes to find.
     unknown: u128,
 }
 
-impl Barriers {
-    fn of(record: &MapRecord) -> Barriers {
-        let mut barriers = Barriers::default();
+impl TrapsByBarrier {
+    fn of(record: &MapRecord) -> TrapsByBarrier {
+        let mut barriers = TrapsByBarrier::default();
         for kind in &record.traps {
             match &kind.barrier {
                 Some(barrier) => *barriers.known.entry(barrier.clone()).or_default() += kind.count,
@@ -283,7 +283,7 @@ fn differences(record: &MapRecord, law: &Law, of: Missing) -> Vec<&'static str> 
         }
     };
     compare("rewards", rewards(record) == law.rewards);
-    compare("barriers", Barriers::of(record).fit(&law.barriers));
+    compare("barriers", TrapsByBarrier::of(record).fit(&law.barriers));
     compare("what is missed", sets == law.sets);
     list
 }
@@ -440,7 +440,7 @@ mod tests {
         let law = counts(&[("1/6", 2), ("1/4", 1)]);
         let fit = |known: &[(&str, u128)], unknown| {
             let known = counts(known);
-            Barriers { known, unknown }.fit(&law)
+            TrapsByBarrier { known, unknown }.fit(&law)
         };
         assert!(fit(&[("1/6", 2), ("1/4", 1)], 0) && fit(&[("1/6", 1)], 2));
         assert!(!fit(&[("1/6", 3)], 0) && !fit(&[("1/6", 2)], 0) && !fit(&[("1/5", 1)], 2));

@@ -114,12 +114,12 @@ const FAMILIES: [Family; 2] = [
 ];
 
 /// A trap at a temperature, as it is recorded.
-struct Run<'a> {
+struct TrapRun<'a> {
     class: &'static TrapClass,
     record: &'a Record,
 }
 
-impl Run<'_> {
+impl TrapRun<'_> {
     fn tau(&self) -> f64 {
         let tau = self.record.settings.get("tau").and_then(Value::as_f64);
         tau.expect("a pure state has a temperature")
@@ -147,10 +147,10 @@ impl Run<'_> {
     }
 }
 
-fn runs<'a>(records: &'a Records, family: &'static Family) -> Vec<Run<'a>> {
+fn runs<'a>(records: &'a Records, family: &'static Family) -> Vec<TrapRun<'a>> {
     let of = |class: &'static TrapClass| {
         let list = records.runs(family.source, class.class.id).into_iter();
-        list.map(move |record| Run { class, record })
+        list.map(move |record| TrapRun { class, record })
     };
     family.classes.iter().flat_map(of).collect()
 }
@@ -163,12 +163,12 @@ fn temperatures(records: &Records, family: &Family) -> Vec<f64> {
 }
 
 /// The runs of a family at a temperature.
-fn at<'a, 'b>(runs: &'b [Run<'a>], tau: f64) -> Vec<&'b Run<'a>> {
+fn at<'a, 'b>(runs: &'b [TrapRun<'a>], tau: f64) -> Vec<&'b TrapRun<'a>> {
     runs.iter().filter(|run| run.tau() == tau).collect()
 }
 
 /// A number of those that are traps.
-fn of_traps(runs: &[&Run<'_>], key: &str) -> Vec<f64> {
+fn of_traps(runs: &[&TrapRun<'_>], key: &str) -> Vec<f64> {
     let traps = runs.iter().filter(|run| run.enters());
     traps.filter_map(|run| run.number(key)).collect()
 }
@@ -264,9 +264,9 @@ fn measure(records: &Records) -> Vec<Number> {
 }
 
 /// What the figure shows at a temperature, and how far correlations between cells vanish.
-fn point(family: &Family, runs: &[&Run<'_>], tau: f64) -> Vec<Number> {
-    let rewards = |runs: Vec<&&Run<'_>>| {
-        let mean = |run: &&&Run<'_>| run.number("mean_reward");
+fn point(family: &Family, runs: &[&TrapRun<'_>], tau: f64) -> Vec<Number> {
+    let rewards = |runs: Vec<&&TrapRun<'_>>| {
+        let mean = |run: &&&TrapRun<'_>| run.number("mean_reward");
         Measured::Mean(runs.iter().filter_map(mean).collect())
     };
     let number = |curve, measured| Number::new(family.class, At(curve, tau), measured);
@@ -309,17 +309,17 @@ fn point(family: &Family, runs: &[&Run<'_>], tau: f64) -> Vec<Number> {
 }
 
 /// The numbers that the text names.
-fn texts(family: &Family, runs: &[Run<'_>]) -> Vec<Number> {
+fn texts(family: &Family, runs: &[TrapRun<'_>]) -> Vec<Number> {
     let entering = || runs.iter().filter(|run| run.enters());
     let draws: Vec<f64> = entering().filter_map(|run| run.number("draws")).collect();
     let fewest = draws.iter().copied().reduce(f64::min);
     // By class and trap: whether CAVI converged at every temperature.
-    let mut traps: BTreeMap<(&str, u64), Vec<&Run<'_>>> = BTreeMap::new();
+    let mut traps: BTreeMap<(&str, u64), Vec<&TrapRun<'_>>> = BTreeMap::new();
     for run in entering() {
         let trap = (run.class.class.id, run.record.run);
         traps.entry(trap).or_default().push(run);
     }
-    let unstable = |run: &&Run<'_>| run.number("cavi_unstable").is_some_and(|cells| cells > 0.0);
+    let unstable = |run: &&TrapRun<'_>| run.number("cavi_unstable").is_some_and(|cells| cells > 0.0);
     let converged = Measured::share(traps.values(), |runs| !runs.iter().any(&unstable));
     let number = |quantity, measured| Number::new(family.class, quantity, measured);
     let mut list = vec![
@@ -331,7 +331,7 @@ fn texts(family: &Family, runs: &[Run<'_>]) -> Vec<Number> {
         number(Converged, converged),
     ];
     if family.class == TIED {
-        let moving: Vec<&Run<'_>> = entering()
+        let moving: Vec<&TrapRun<'_>> = entering()
             .filter(unstable)
             .filter(|run| run.tau() <= COLD)
             .collect();

@@ -8,13 +8,13 @@ use foldglass::gibbs::fixed_points::Activity;
 use foldglass::gibbs::marginals::{MOST_ACTIONS, Trajectories};
 use foldglass::{Allowance, Class, Code, Stream};
 
-use super::InProgress;
-use crate::hash::digest;
+use super::PureStateUnit;
+use super::super::shared::{code_digest, source};
 use crate::method::{
     Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError,
     Streams, number_name, put, put_some,
 };
-use crate::tables::{Source, Tables};
+use crate::tables::Tables;
 
 /// Kind `pure-state`.
 pub struct PureStates;
@@ -60,7 +60,7 @@ pub const SETTINGS: &[Setting] = &[
 
 /// What runs of one point do.
 #[derive(Clone)]
-pub(super) struct Plan {
+pub(super) struct PureStatePlan {
     pub class: Class,
     pub chain: chain::ChainSettings,
     pub tau: f64,
@@ -100,7 +100,7 @@ impl Method for PureStates {
         let order = settings.or("order", Order::of(class))?;
         let tau: f64 = settings.need("tau")?;
         settings.check(tau > 0.0, "tau", number_name(tau), "a number above 0")?;
-        let plan = Plan {
+        let plan = PureStatePlan {
             class: class.clone(),
             chain: chain::ChainSettings::new(kernel, order),
             tau,
@@ -123,14 +123,12 @@ fn starts(class: &Class, settings: &MethodSettings<'_>) -> Result<Option<Vec<Cod
     let Some(name) = settings.get::<String>("start")? else {
         return Ok(None);
     };
-    let mut source = Source::from(&name[..]);
-    source.path = settings.base().join(source.path);
-    let read = Tables::codes(&source).and_then(|tables| tables.as_codes(class));
+    let read = Tables::codes(&source(settings, &name)).and_then(|tables| tables.as_codes(class));
     read.map(Some)
         .map_err(|error| SettingError::of("start", format!("start: {error}")))
 }
 
-impl Plan {
+impl PureStatePlan {
     /// Where a run starts.
     pub fn start(&self, seed: u64, number: u64) -> Result<Code, String> {
         let Some(codes) = &self.starts else {
@@ -158,7 +156,7 @@ impl Plan {
     }
 }
 
-impl Recipe for Plan {
+impl Recipe for PureStatePlan {
     fn settings(&self) -> Fields {
         let mut fields = Fields::new();
         put(&mut fields, "kernel", self.chain.kernel);
@@ -168,12 +166,7 @@ impl Recipe for Plan {
         put(&mut fields, "replicas", self.replicas);
         put(&mut fields, "iterations", self.iterations);
         put(&mut fields, "active", self.activity);
-        let start = self.starts.as_ref().map(|codes| {
-            let actions = codes.iter().flat_map(|code| code.actions());
-            let bytes = actions.flat_map(|action| action.to_le_bytes());
-            digest(&bytes.collect::<Vec<u8>>())
-        });
-        put_some(&mut fields, "start", start);
+        put_some(&mut fields, "start", self.starts.as_deref().map(code_digest));
         fields
     }
 
@@ -202,7 +195,7 @@ impl Recipe for Plan {
         streams: Streams,
         allowance: Allowance,
     ) -> Result<Box<dyn RunningUnit>, String> {
-        Ok(Box::new(InProgress::begin(self, streams, allowance)?))
+        Ok(Box::new(PureStateUnit::begin(self, streams, allowance)?))
     }
 
     fn resume(
@@ -211,7 +204,7 @@ impl Recipe for Plan {
         state: &[u8],
         allowance: Allowance,
     ) -> Result<Box<dyn RunningUnit>, String> {
-        Ok(Box::new(InProgress::resume(
+        Ok(Box::new(PureStateUnit::resume(
             self, streams, state, allowance,
         )?))
     }

@@ -13,7 +13,7 @@ use foldglass_nn::weights::WeightLaw;
 use serde_json::Value;
 
 use super::super::Worded;
-use super::InProgress;
+use super::TrainUnit;
 use super::settings::SETTINGS;
 use crate::method::{
     Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError, Streams,
@@ -25,7 +25,7 @@ pub struct Train;
 
 /// What the networks of a point share.
 #[derive(Clone)]
-pub(super) struct Plan {
+pub(super) struct TrainPlan {
     pub class: Class,
     pub settings: FleetSettings,
     /// Record a point of the curve each time so many steps have passed.
@@ -64,7 +64,7 @@ impl Method for Train {
         class: &Class,
         settings: MethodSettings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
-        let plan = Plan {
+        let plan = TrainPlan {
             class: class.clone(),
             settings: fleet_settings(class, &settings)?,
             record_every: settings.get("record_every")?,
@@ -224,7 +224,7 @@ fn gate(settings: &MethodSettings<'_>, base: Gate) -> Result<Gate, SettingError>
     })
 }
 
-impl Plan {
+impl TrainPlan {
     /// Refuses what a fleet would refuse, before any run is done.
     fn check(&self) -> Result<(), SettingError> {
         if self.read_back {
@@ -278,7 +278,7 @@ fn setting_named(error: SettingsError) -> SettingError {
     SettingError::of(key, problem)
 }
 
-impl Recipe for Plan {
+impl Recipe for TrainPlan {
     fn settings(&self) -> Fields {
         let mut fields = fields(&self.settings);
         put(&mut fields, "c", self.entropy);
@@ -317,7 +317,7 @@ impl Recipe for Plan {
         streams: Streams,
         allowance: Allowance,
     ) -> Result<Box<dyn RunningUnit>, String> {
-        let begun = InProgress::begin(self, &streams, &self.maker(allowance))?;
+        let begun = TrainUnit::begin(self, &streams, &self.maker(allowance))?;
         Ok(Box::new(begun))
     }
 
@@ -327,7 +327,7 @@ impl Recipe for Plan {
         state: &[u8],
         allowance: Allowance,
     ) -> Result<Box<dyn RunningUnit>, String> {
-        let resumed = InProgress::resume(self, &streams, state, &self.maker(allowance))?;
+        let resumed = TrainUnit::resume(self, &streams, state, &self.maker(allowance))?;
         Ok(Box::new(resumed))
     }
 }

@@ -38,7 +38,7 @@ use super::settings::CaviSettings;
 use crate::model::class::Class;
 use crate::model::policy::Policy;
 use crate::reward::evaluate::{PolicyTable, Wants};
-use crate::reward::layout::{Layout, Place, Sizes};
+use crate::reward::layout::{Layout, CellPlace, Sizes};
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::UBig;
@@ -242,7 +242,7 @@ impl Regulator {
     }
 
     /// Makes fields of the values of a group, in place; cells that nothing is known of are not chosen.
-    pub fn make_fields(&self, tau: f64, q: usize, lanes: Lanes<'_>) {
+    pub fn make_fields(&self, tau: f64, q: usize, lanes: PanelLanes<'_>) {
         let (temperature, width) = (self.temperature(tau), lanes.width);
         let vectors = lanes.values.chunks_exact_mut(q * width);
         for (vector, values) in vectors.enumerate() {
@@ -260,7 +260,7 @@ impl Regulator {
     }
 
     /// The fields of one cell from its values and visits; none where nothing is known of it.
-    pub fn fields(&self, tau: f64, place: Place, values: &[f64], visits: f64) -> Option<Fields> {
+    pub fn fields(&self, tau: f64, place: CellPlace, values: &[f64], visits: f64) -> Option<Fields> {
         let temperature = self.temperature(tau);
         if self.is_plain(tau) {
             return Some(Fields {
@@ -287,7 +287,7 @@ impl Regulator {
     }
 
     /// w_c H(pi_c), or -w_c KL(pi_c || p_c) where there is a prior.
-    pub fn term(&self, place: Place, row: &[f64], visits: f64) -> f64 {
+    pub fn term(&self, place: CellPlace, row: &[f64], visits: f64) -> f64 {
         let terms = row.iter().enumerate().filter(|(_, p)| **p > 0.0);
         let sum: f64 = terms
             .map(|(action, p)| p * (self.log_prior(place.at(action)) - p.ln()))
@@ -300,7 +300,7 @@ impl Regulator {
 }
 
 /// The lanes of panels of one width.
-pub(super) struct Lanes<'a> {
+pub(super) struct PanelLanes<'a> {
     pub width: usize,
     /// Where their entries start in a table.
     pub first_entry: usize,

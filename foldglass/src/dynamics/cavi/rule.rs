@@ -1,6 +1,6 @@
 //! Moves the cells of runs: one iteration of damped ascent, or of exact gradients (paper, section 2.1).
 
-use super::regulator::Lanes;
+use super::regulator::PanelLanes;
 use super::{Resets, Rule, Runs, VALUE_TIE};
 use crate::model::policy::LEAST_PROBABILITY;
 use crate::reward::evaluate::Wants;
@@ -153,7 +153,7 @@ impl Runs {
         for panels in layout.groups[number].panels(q) {
             let (entries, cells) = (panels.entries, panels.cells);
             if !self.regulator.is_plain(tau) {
-                let lanes = Lanes {
+                let lanes = PanelLanes {
                     width: panels.width,
                     first_entry: entries.start,
                     values: &mut self.passes.values[entries.clone()],

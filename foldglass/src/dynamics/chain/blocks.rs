@@ -25,7 +25,7 @@ pub(super) struct Blocks {
     table: PolicyTable,
     codes: Vec<Code>,
     rewards: Vec<f64>,
-    steps: Vec<Step>,
+    steps: Vec<BlockStep>,
     /// Where action 0 of each cell lies for replica 0, and the distance between actions.
     places: Vec<(u32, u32)>,
     /// Messages sent are valid for this many first steps.
@@ -40,7 +40,7 @@ pub(super) struct Blocks {
 }
 
 /// The nodes of a step and their cells.
-struct Step {
+struct BlockStep {
     nodes: Vec<usize>,
     cells: Range<usize>,
 }
@@ -203,8 +203,8 @@ impl Blocks {
     }
 }
 
-fn step(class: &Class, t: usize) -> Step {
-    Step {
+fn step(class: &Class, t: usize) -> BlockStep {
+    BlockStep {
         nodes: class.step_nodes(t).to_vec(),
         cells: class.step_cells(t).expect("an untied class"),
     }

@@ -20,7 +20,7 @@ const SIDE_BY_SIDE: usize = 512;
 
 /// Inputs of one length that are rolled out side by side.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::dynamics) struct Segment {
+pub(in crate::dynamics) struct SideBySide {
     /// Which length of the task.
     pub which: usize,
     /// That length.
@@ -39,7 +39,7 @@ pub(in crate::dynamics) struct RolloutBatch {
     group: usize,
     /// By length of the task, the groups of cells that rollouts of it pass.
     paths: Vec<Vec<usize>>,
-    segments: Vec<Segment>,
+    segments: Vec<SideBySide>,
     /// By input, its place among the inputs as they were drawn; empty where the task has one length.
     order: Vec<u32>,
     /// By length, the sum of the weights up to it.
@@ -176,7 +176,7 @@ impl RolloutBatch {
             let length = task.lengths()[which];
             while first < end {
                 let inputs = most.min(end - first);
-                self.segments.push(Segment {
+                self.segments.push(SideBySide {
                     which,
                     length,
                     first,
@@ -283,7 +283,7 @@ impl RolloutBatch {
         self.group
     }
 
-    pub fn segments(&self) -> &[Segment] {
+    pub fn segments(&self) -> &[SideBySide] {
         &self.segments
     }
 
@@ -299,12 +299,12 @@ impl RolloutBatch {
     }
 
     /// The symbols of a segment, step by step, one for each input.
-    pub fn inputs_of(&self, segment: &Segment) -> &[Symbol] {
+    pub fn inputs_of(&self, segment: &SideBySide) -> &[Symbol] {
         &self.inputs[segment.at..][..segment.inputs * segment.length]
     }
 
     /// The tokens of a segment, step by step, one for each rollout, and their cells.
-    pub fn tokens_of(&self, segment: &Segment) -> (&[Symbol], &[u32]) {
+    pub fn tokens_of(&self, segment: &SideBySide) -> (&[Symbol], &[u32]) {
         let at = segment.at * self.group;
         let count = segment.inputs * segment.length * self.group;
         (&self.tokens[at..][..count], &self.cells[at..][..count])

@@ -6,7 +6,7 @@
 //! numbers of a run alike, whatever its action, is certain; a cell that adds nothing else is idle.
 
 use super::layout::{Columns, SummaryLayout, SummaryNode, SummaryStep};
-use super::table::{Table, Tally};
+use super::table::{Table, CodeTally};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
 
@@ -28,7 +28,7 @@ pub(super) struct Expansion<W, C> {
     row: Vec<W>,
 }
 
-impl<W: Whole, C: Tally> Expansion<W, C> {
+impl<W: Whole, C: CodeTally> Expansion<W, C> {
     /// Buffers for a step after which a summary has `width` numbers.
     pub fn new(width: usize) -> Expansion<W, C> {
         Expansion {

@@ -5,7 +5,7 @@
 //! cells and actions, share one product.
 
 use super::layout::{SummaryLayout, SummaryStep};
-use super::table::{Table, Tally};
+use super::table::{Table, CodeTally};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
 
@@ -16,7 +16,7 @@ const WAITING: usize = 1 << 14;
 const DENSE: usize = 1 << 12;
 
 /// The last step, with the products that wait.
-pub(super) struct Last<'a, W, C> {
+pub(super) struct LastProducts<'a, W, C> {
     layout: &'a SummaryLayout<W>,
     step: &'a SummaryStep<W>,
     /// What is earned for certain, then by cell how much more each action earns than the least,
@@ -27,11 +27,11 @@ pub(super) struct Last<'a, W, C> {
     dense: Vec<C>,
 }
 
-impl<'a, W: Whole, C: Tally> Last<'a, W, C> {
-    pub fn new(layout: &'a SummaryLayout<W>) -> Last<'a, W, C> {
+impl<'a, W: Whole, C: CodeTally> LastProducts<'a, W, C> {
+    pub fn new(layout: &'a SummaryLayout<W>) -> LastProducts<'a, W, C> {
         let step = layout.steps.last().expect("a task has a step");
         let cells = step.cells.len();
-        Last {
+        LastProducts {
             layout,
             step,
             waiting: Table::new(1 + cells * layout.q),
@@ -99,7 +99,7 @@ impl<'a, W: Whole, C: Tally> Last<'a, W, C> {
 }
 
 /// `codes` times the product of the cells' polynomials, a coefficient for each degree.
-fn dense_product<'a, W: Whole, C: Tally>(
+fn dense_product<'a, W: Whole, C: CodeTally>(
     product: &mut Vec<C>,
     degree: usize,
     codes: &C,
@@ -130,7 +130,7 @@ fn dense_product<'a, W: Whole, C: Tally>(
 }
 
 /// The same as a list of terms, degrees ascending.
-fn sparse_product<'a, W: Whole, C: Tally>(
+fn sparse_product<'a, W: Whole, C: CodeTally>(
     product: &mut Vec<(W, C)>,
     codes: &C,
     cells: impl Iterator<Item = &'a [W]>,

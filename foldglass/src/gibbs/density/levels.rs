@@ -5,9 +5,9 @@
 
 use super::DensityError;
 use super::expand::Expansion;
-use super::last::Last;
+use super::last::LastProducts;
 use super::layout::SummaryLayout;
-use super::table::{Table, Tally};
+use super::table::{Table, CodeTally};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
 use crate::support::clock::Instant;
@@ -29,15 +29,15 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const BETWEEN_CLOCKS: usize = 16;
 
 /// Rows, each once, in tables that threads fill together.
-pub(super) struct Level<W, C> {
+pub(super) struct RowLevel<W, C> {
     tables: Vec<Mutex<Table<W, C>>>,
     width: usize,
     rows: AtomicU64,
 }
 
-impl<W: Whole, C: Tally> Level<W, C> {
-    pub fn new(width: usize) -> Level<W, C> {
-        Level {
+impl<W: Whole, C: CodeTally> RowLevel<W, C> {
+    pub fn new(width: usize) -> RowLevel<W, C> {
+        RowLevel {
             tables: (0..TABLES).map(|_| Mutex::new(Table::new(width))).collect(),
             width,
             rows: AtomicU64::new(0),
@@ -79,12 +79,12 @@ impl<W: Whole, C: Tally> Level<W, C> {
 
 /// Why a thread stopped before its end.
 #[derive(Default)]
-struct Stop {
+struct StopReason {
     told: AtomicBool,
     outgrown: AtomicBool,
 }
 
-impl Stop {
+impl StopReason {
     fn is_set(&self) -> bool {
         self.told.load(Ordering::Relaxed) || self.outgrown.load(Ordering::Relaxed)
     }
@@ -92,17 +92,17 @@ impl Stop {
 
 /// Leads all summaries after step `t` (counted from 1; 0 is before the first) through step t + 1:
 /// to the summaries after it or, where it is the last, to rewards.
-pub(super) fn advance<W: Whole, C: Tally>(
+pub(super) fn advance<W: Whole, C: CodeTally>(
     layout: &SummaryLayout<W>,
-    level: &mut Level<W, C>,
+    level: &mut RowLevel<W, C>,
     t: usize,
     context: Context<'_>,
-) -> Result<Level<W, C>, DensityError> {
+) -> Result<RowLevel<W, C>, DensityError> {
     let step = &layout.steps[t];
     let is_last = t + 1 == layout.steps.len();
-    let next = Level::new(if is_last { 1 } else { step.width });
+    let next = RowLevel::new(if is_last { 1 } else { step.width });
     let (taken, done) = (AtomicUsize::new(0), AtomicU64::new(0));
-    let stop = Stop::default();
+    let stop = StopReason::default();
     let (before, of) = (level.bytes(), level.rows());
     let report = |rows: usize| {
         let done = done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
@@ -124,7 +124,7 @@ pub(super) fn advance<W: Whole, C: Tally>(
     let tables = &level.tables;
     let thread = |()| {
         let mut expansion = Expansion::new(step.width);
-        let mut last = is_last.then(|| Last::new(layout));
+        let mut last = is_last.then(|| LastProducts::new(layout));
         let give = |reward: W, codes: &C| next.add(&[reward], codes);
         let (mut since, mut reported) = (0, Instant::now());
         while let Some(table) = tables.get(taken.fetch_add(1, Ordering::Relaxed)) {

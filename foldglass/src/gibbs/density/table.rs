@@ -5,7 +5,7 @@ use crate::reward::count::weight::Whole;
 use dashu_int::UBig;
 
 /// A number of codes.
-pub(super) trait Tally: Clone + Send + Sync + 'static {
+pub(super) trait CodeTally: Clone + Send + Sync + 'static {
     fn of(n: usize) -> Self;
     fn add(&mut self, other: &Self);
     fn times(&self, other: &Self) -> Self;
@@ -15,7 +15,7 @@ pub(super) trait Tally: Clone + Send + Sync + 'static {
 
 macro_rules! machine_tally {
     ($int:ty) => {
-        impl Tally for $int {
+        impl CodeTally for $int {
             fn of(n: usize) -> $int {
                 n as $int
             }
@@ -44,7 +44,7 @@ macro_rules! machine_tally {
 machine_tally!(u64);
 machine_tally!(u128);
 
-impl Tally for UBig {
+impl CodeTally for UBig {
     fn of(n: usize) -> UBig {
         n.into()
     }
@@ -73,7 +73,7 @@ pub(super) struct Table<W, C> {
     tallies: Vec<C>,
 }
 
-impl<W: Whole, C: Tally> Table<W, C> {
+impl<W: Whole, C: CodeTally> Table<W, C> {
     pub fn new(width: usize) -> Table<W, C> {
         Table {
             rows: RowTable::new(width),

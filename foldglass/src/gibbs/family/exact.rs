@@ -56,12 +56,12 @@ fn advance(code: &mut [Symbol], q: usize) {
 
 /// Averages in the making.
 #[derive(Default)]
-pub(super) struct Sum {
+pub(super) struct RunningMeans {
     weight: f64,
     terms: [f64; 5],
 }
 
-impl Sum {
+impl RunningMeans {
     /// Adds a code.
     pub fn add(&mut self, family: &Family, energy: Energy, weight: f64) {
         let is = |holds: bool| f64::from(u8::from(holds));
@@ -95,7 +95,7 @@ impl Averages {
     pub fn of(family: &Family, energies: &[Energy], couplings: Couplings, tau: f64) -> Averages {
         let total = |energy: &Energy| family.total(*energy, couplings);
         let least = energies.iter().map(total).fold(f64::INFINITY, f64::min);
-        let mut sum = Sum::default();
+        let mut sum = RunningMeans::default();
         for energy in energies {
             sum.add(family, *energy, ((least - total(energy)) / tau).exp());
         }

@@ -1,7 +1,7 @@
 //! Samples complete codes with penalties by Metropolis: single flips, cells and rows as a whole
 //! (paper, eq:family).
 
-use super::exact::Sum;
+use super::exact::RunningMeans;
 use super::{Averages, Couplings, Energy, Family, minority};
 use crate::model::operation::Symbol;
 use crate::support::stream::Stream;
@@ -108,7 +108,7 @@ impl<'a> FamilyWalk<'a> {
     /// Averages over so many sweeps, after others that are not counted.
     pub fn averages(&mut self, settings: &FamilySettings, before: u64, sweeps: u64) -> Averages {
         (0..before).for_each(|_| self.sweep(settings));
-        let mut sum = Sum::default();
+        let mut sum = RunningMeans::default();
         for _ in 0..sweeps {
             self.sweep(settings);
             sum.add(self.family, self.energy, 1.0);

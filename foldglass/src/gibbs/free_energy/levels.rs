@@ -21,7 +21,7 @@ const MOST: usize = 1000;
 
 /// Levels, and a weight for each.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Levels {
+pub(super) struct WeightedLevels {
     /// The least reward of each level, ascending from 0.
     thresholds: Vec<u128>,
     /// ln of the weight of a code, by level.
@@ -30,7 +30,7 @@ pub(super) struct Levels {
     shares: Vec<f64>,
 }
 
-impl Target for Levels {
+impl Target for WeightedLevels {
     #[inline]
     fn gain(&self, from: u128, to: u128) -> f64 {
         if from == to {
@@ -45,10 +45,10 @@ impl Target for Levels {
     }
 }
 
-impl Levels {
+impl WeightedLevels {
     /// One level, which holds everything.
-    pub fn new() -> Levels {
-        Levels {
+    pub fn new() -> WeightedLevels {
+        WeightedLevels {
             thresholds: vec![0],
             log_weights: vec![0.0],
             shares: vec![1.0],

@@ -3,7 +3,7 @@
 //! With w(J) the fixed weight, the chain visits a code with probability w(J) / W. Then
 //! Z(beta) / Z(0) = <exp(beta J) / w> / <1 / w>, and Z(0) is the number of codes, whatever w is.
 
-use super::levels::{LOOK, Levels};
+use super::levels::{LOOK, WeightedLevels};
 use super::{EstimateError, FreeEnergySettings, Start};
 use crate::dynamics::chain::{CellChain, Kernel, random_code};
 use crate::model::class::Class;
@@ -114,7 +114,7 @@ impl Batches {
 
 /// What a replica found.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Found {
+pub(super) struct ReplicaOutcome {
     pub start: Start,
     /// The largest reward seen, over the denominator.
     pub highest: u128,
@@ -129,11 +129,11 @@ pub(super) struct Found {
     pub log_unseen: f64,
 }
 
-impl Found {
+impl ReplicaOutcome {
     /// The bytes of one at so many temperatures, at least.
     pub fn bytes(temperatures: usize) -> u128 {
         let each = 2 * size_of::<Within>() + size_of::<usize>();
-        (size_of::<Found>() + temperatures * each) as u128
+        (size_of::<ReplicaOutcome>() + temperatures * each) as u128
     }
 }
 
@@ -149,7 +149,7 @@ pub(super) fn run(
     betas: &[f64],
     memory: Allowance,
     report: &dyn Fn(u64) -> ControlFlow<()>,
-) -> Result<Found, EstimateError> {
+) -> Result<ReplicaOutcome, EstimateError> {
     let mut stream = Stream::new(settings.seed, STREAMS + number);
     let code = random_code(class, &mut stream);
     let chain = CellChain::within(Kernel::HeatBath, code, memory)?;
@@ -163,7 +163,7 @@ pub(super) fn run(
         highest: chain.reward(),
         chain,
         stream,
-        levels: Levels::new(),
+        levels: WeightedLevels::new(),
     };
     replica.learn(settings.learning, report)?;
     match start {
@@ -180,7 +180,7 @@ struct Replica {
     cells: usize,
     chain: CellChain,
     stream: Stream,
-    levels: Levels,
+    levels: WeightedLevels,
     highest: u128,
 }
 
@@ -239,7 +239,7 @@ impl Replica {
         betas: &[f64],
         start: Start,
         report: &dyn Fn(u64) -> ControlFlow<()>,
-    ) -> Result<Found, Stopped> {
+    ) -> Result<ReplicaOutcome, Stopped> {
         let levels = self.levels.len();
         let denominator = self.chain.denominator() as f64;
         // By level, the weight of all codes, and by temperature theirs times exp(beta J).
@@ -290,7 +290,7 @@ impl Replica {
         let visited = visited.expect("there are samples");
         let share = all[visited].log() - whole;
         let log_unseen = share + (3.0 / trips.visits[visited] as f64).ln();
-        Ok(Found {
+        Ok(ReplicaOutcome {
             start,
             highest: self.highest,
             needed: gibbs.iter().map(|gibbs| needed(gibbs)).collect(),

@@ -43,7 +43,7 @@ impl Halves {
 }
 
 /// The histograms of a cell in two halves.
-struct Pair {
+struct HalfHistograms {
     first: Vec<f64>,
     second: Vec<f64>,
 }
@@ -131,7 +131,7 @@ impl Draws {
         Policy::from_flat(class, &rows).expect("histograms of the class")
     }
 
-    fn pair(&self, cell: usize, halves: &Halves) -> Pair {
+    fn pair(&self, cell: usize, halves: &Halves) -> HalfHistograms {
         let mut counts = [vec![0usize; self.q], vec![0usize; self.q]];
         for (&action, &second) in self.of(cell).iter().zip(&halves.second) {
             counts[usize::from(second)][action as usize] += 1;
@@ -140,13 +140,13 @@ impl Draws {
             let all = counts.iter().sum::<usize>().max(1) as f64;
             counts.iter().map(|&count| count as f64 / all).collect()
         });
-        Pair { first, second }
+        HalfHistograms { first, second }
     }
 
     /// The overlap coefficient between two halves, averaged over some cells; 1 over none.
     pub fn overlap(&self, halves: &Halves, cells: &[usize]) -> f64 {
         let of = |&cell: &usize| {
-            let Pair { first, second } = self.pair(cell, halves);
+            let HalfHistograms { first, second } = self.pair(cell, halves);
             overlap(&first, &second)
         };
         mean(cells.iter().map(of)).unwrap_or(1.0)
@@ -167,7 +167,7 @@ impl Draws {
     pub fn likeness_of_halves(&self, halves: &[Halves], cells: &[usize]) -> f64 {
         let of = |&cell: &usize| {
             let coefficient = |half| {
-                let Pair { first, second } = self.pair(cell, half);
+                let HalfHistograms { first, second } = self.pair(cell, half);
                 bhattacharyya(&first, &second)
             };
             mean(halves.iter().map(coefficient)).unwrap_or(1.0)

@@ -63,7 +63,7 @@ pub enum ExactError {
 pub struct EveryCode {
     functions: Vec<Function>,
     /// By step, what is known of its partitions.
-    steps: Vec<Step>,
+    steps: Vec<TokenStep>,
     /// The weight of all answers.
     answers: u128,
     /// What rewards are over.
@@ -81,7 +81,7 @@ struct Function {
 }
 
 /// The partitions of the inputs that tokens of a step make.
-struct Step {
+struct TokenStep {
     count: usize,
     /// By pair of partitions, their overlap.
     overlaps: Vec<Part>,
@@ -90,7 +90,7 @@ struct Step {
 }
 
 /// An input of some length.
-struct Input {
+struct OverlapInput {
     length: usize,
     weight: u128,
     /// By step, the state and what a token that is this state earns.
@@ -110,7 +110,7 @@ impl EveryCode {
         let overlaps = Overlaps::within(class, memory)?;
         let codes = check_visits(class)?;
         let inputs = inputs(class);
-        let mut visitor = Visitor::new(class, &overlaps, &inputs);
+        let mut visitor = CodeSorter::new(class, &overlaps, &inputs);
         let mut actions: Vec<Symbol> = vec![0; class.cells()];
         for number in 0..codes {
             visitor.note(&actions);
@@ -127,7 +127,7 @@ impl EveryCode {
                 }
             }
         }
-        let Visitor {
+        let CodeSorter {
             functions,
             partitions,
             ..
@@ -145,7 +145,7 @@ impl EveryCode {
         let steps = partitions
             .into_iter()
             .enumerate()
-            .map(|(t, known)| Step::new(class, &overlaps, &inputs, (t, known), &mut asking))
+            .map(|(t, known)| TokenStep::new(class, &overlaps, &inputs, (t, known), &mut asking))
             .collect::<Result<_, Stopped>>()?;
         let mut every = EveryCode {
             functions,
@@ -273,7 +273,7 @@ fn check_pairs(
 }
 
 /// All inputs that can occur.
-fn inputs(class: &Class) -> Vec<Input> {
+fn inputs(class: &Class) -> Vec<OverlapInput> {
     let (q, task) = (class.q(), class.task());
     let mut list = Vec::new();
     for (which, &length) in task.lengths().iter().enumerate() {
@@ -284,7 +284,7 @@ fn inputs(class: &Class) -> Vec<Input> {
             let weights = task.inputs().weights(&x);
             let weight = weights.map(u128::from).product::<u128>() * lift;
             if weight > 0 {
-                list.push(Input::new(class, (which, &x), weight));
+                list.push(OverlapInput::new(class, (which, &x), weight));
             }
         }
     }
@@ -296,8 +296,8 @@ fn number(weight: UBig) -> u128 {
     weight.try_into().expect("overlaps are counted")
 }
 
-impl Input {
-    fn new(class: &Class, (which, x): (usize, &[Symbol]), weight: u128) -> Input {
+impl OverlapInput {
+    fn new(class: &Class, (which, x): (usize, &[Symbol]), weight: u128) -> OverlapInput {
         let (q, memory) = (class.q(), class.shape().memory);
         let tokens = |t: usize, h: usize| -> Vec<Symbol> {
             let remembered = memory.min(t - 1);
@@ -314,7 +314,7 @@ impl Input {
             let earned = weight * number(task.step_weight(which, t));
             (task.fold(&x[..t]), earned)
         };
-        Input {
+        OverlapInput {
             length: x.len(),
             weight: weight * number(task.length_weight(which)),
             rewarded: (1..=x.len()).map(rewarded).collect(),
@@ -325,10 +325,10 @@ impl Input {
 }
 
 /// Sorts codes by what they compute.
-struct Visitor<'a> {
+struct CodeSorter<'a> {
     q: usize,
     overlaps: &'a Overlaps,
-    inputs: &'a [Input],
+    inputs: &'a [OverlapInput],
     functions: HashMap<Vec<u32>, Function>,
     /// By step, the number of each partition, as the tokens of the inputs that reach the step.
     partitions: Vec<HashMap<Vec<Symbol>, u32>>,
@@ -336,10 +336,10 @@ struct Visitor<'a> {
     tokens: Vec<Vec<Symbol>>,
 }
 
-impl<'a> Visitor<'a> {
-    fn new(class: &Class, overlaps: &'a Overlaps, inputs: &'a [Input]) -> Visitor<'a> {
+impl<'a> CodeSorter<'a> {
+    fn new(class: &Class, overlaps: &'a Overlaps, inputs: &'a [OverlapInput]) -> CodeSorter<'a> {
         let longest = class.task().longest();
-        Visitor {
+        CodeSorter {
             q: class.q(),
             overlaps,
             inputs,
@@ -417,23 +417,23 @@ fn increment(actions: &mut [Symbol], q: usize) {
     }
 }
 
-impl Step {
+impl TokenStep {
     /// Compares all pairs of partitions of a step, counted from 0.
     fn new(
         class: &Class,
         overlaps: &Overlaps,
-        inputs: &[Input],
+        inputs: &[OverlapInput],
         (t, known): (usize, HashMap<Vec<Symbol>, u32>),
         asking: &mut Asking<'_>,
-    ) -> Result<Step, Stopped> {
+    ) -> Result<TokenStep, Stopped> {
         let (q, count) = (class.q(), known.len());
         let mut partitions: Vec<Vec<Symbol>> = vec![Vec::new(); count];
         for (tokens, number) in known {
             partitions[number as usize] = tokens;
         }
-        let here: Vec<&Input> = inputs.iter().filter(|input| input.length > t).collect();
+        let here: Vec<&OverlapInput> = inputs.iter().filter(|input| input.length > t).collect();
         let ends = here.iter().any(|input| input.length == t + 1);
-        let mut step = Step {
+        let mut step = TokenStep {
             count,
             overlaps: Vec::with_capacity(count * count),
             answers: Vec::new(),

@@ -82,7 +82,7 @@ pub fn sample(
     let fits = context.memory.check(&what, numbers);
     fits.map_err(ChainError::from)?;
     let overlaps = Overlaps::within(class, context.memory)?;
-    let mut replicas = Replicas::new(class, sampling, context.memory)?;
+    let mut replicas = ReplicaGroups::new(class, sampling, context.memory)?;
     let all = 2 * sampling.sweeps;
     let go_on = |done: u64| {
         let progress = Progress {
@@ -108,7 +108,7 @@ pub fn sample(
         Autocorrelation::Frozen | Autocorrelation::TooShort { .. } => sampling.sweeps.div_ceil(FEW),
     };
     let mut during = vec![Vec::new(); sampling.replicas];
-    let mut pairs = Pairs::new(class, sampling.replicas);
+    let mut pairs = PairSums::new(class, sampling.replicas);
     for sweep in 0..sampling.sweeps {
         go_on(sampling.sweeps + sweep)?;
         replicas.sweep(&mut during);
@@ -178,14 +178,14 @@ fn agree(series: &[Vec<f64>]) -> bool {
 }
 
 /// Chains in their groups.
-struct Replicas {
+struct ReplicaGroups {
     groups: Vec<Chains>,
     /// By replica, its group and place there.
     places: Vec<(usize, usize)>,
     tau: f64,
 }
 
-impl Replicas {
+impl ReplicaGroups {
     fn new(class: &Class, sampling: Sampling, memory: Allowance) -> Result<Self, SampleError> {
         let builder = Chains::builder(class, ChainSettings::of(class))
             .seed(sampling.seed)
@@ -197,7 +197,7 @@ impl Replicas {
             places.extend((0..chains.count()).map(|place| (groups.len(), place)));
             groups.push(chains);
         }
-        Ok(Replicas {
+        Ok(ReplicaGroups {
             groups,
             places,
             tau: sampling.tau,
@@ -218,7 +218,7 @@ impl Replicas {
 }
 
 /// Sums over the measurements of each pair of replicas.
-struct Pairs {
+struct PairSums {
     steps: usize,
     replicas: usize,
     /// By pair (i, j), j < i, at i (i - 1) / 2 + j.
@@ -226,10 +226,10 @@ struct Pairs {
     count: u64,
 }
 
-impl Pairs {
-    fn new(class: &Class, replicas: usize) -> Pairs {
+impl PairSums {
+    fn new(class: &Class, replicas: usize) -> PairSums {
         let steps = class.task().longest();
-        Pairs {
+        PairSums {
             steps,
             replicas,
             sums: vec![Observables::zeros(steps); replicas * (replicas - 1) / 2],
@@ -237,7 +237,7 @@ impl Pairs {
         }
     }
 
-    fn measure(&mut self, overlaps: &Overlaps, replicas: &Replicas) {
+    fn measure(&mut self, overlaps: &Overlaps, replicas: &ReplicaGroups) {
         let code = |replica: usize| {
             let (group, place) = replicas.places[replica];
             replicas.groups[group].code(place)

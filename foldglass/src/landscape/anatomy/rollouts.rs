@@ -174,7 +174,7 @@ pub fn answers(code: &Code, most: usize, stream: &mut Stream) -> Answers {
         }
     }
     let denominator = class.task().denominator();
-    let share = |Seen { inputs, weight }| match all {
+    let share = |SeenInputs { inputs, weight }| match all {
         true => Share::Exact(Reward::new(weight, denominator.clone())),
         false => Share::Drawn(Proportion {
             successes: inputs,
@@ -200,14 +200,14 @@ struct Looked<'a> {
     code: &'a Code,
     inputs: usize,
     wrong: usize,
-    causes: BTreeMap<Cause, Seen>,
-    blame: BTreeMap<Blame, Seen>,
+    causes: BTreeMap<Cause, SeenInputs>,
+    blame: BTreeMap<Blame, SeenInputs>,
     listed: Vec<Wrong>,
 }
 
 /// How many inputs, and what they weigh over the denominator of the task (if all are looked at).
 #[derive(Default)]
-struct Seen {
+struct SeenInputs {
     inputs: u64,
     weight: UBig,
 }

@@ -3,7 +3,7 @@
 //! Tokens are named in the order in which the cells of their step first emit them. A code with k
 //! names in a step stands for q! / (q - k)! codes: those in which they have other names.
 
-use super::seen::Layout;
+use super::seen::SeenLayout;
 use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
@@ -72,7 +72,7 @@ impl<'a, W: Whole> Descent<'a, W> {
     }
 
     /// Starts from other weights at the level before the stretch, when nothing has passed it.
-    pub fn start_from(&mut self, layout: &Layout, weights: &[W]) {
+    pub fn start_from(&mut self, layout: &SeenLayout, weights: &[W]) {
         layout.write(weights, &mut self.alpha);
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Column<W> {
 }
 
 /// What is known of the last step, given all others.
-pub(super) struct Last<'a, W> {
+pub(super) struct LastStep<'a, W> {
     flows: &'a FlowTable<W>,
     /// By token: the places before the step of states that have it.
     places: Vec<Vec<u32>>,
@@ -50,7 +50,7 @@ pub(super) struct Fills {
 
 /// The weights and the actions of the steps before the last.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a, W> {
+pub(super) struct BeforeLast<'a, W> {
     pub alpha: &'a [W],
     pub beta: &'a [W],
     pub actions: &'a [Symbol],
@@ -61,8 +61,8 @@ fn newest<W: Whole>(step: &StepFlows<W>, cell: usize, q: usize) -> Symbol {
     ((cell - step.cells.start) % step.histories % q) as Symbol
 }
 
-impl<'a, W: Whole> Last<'a, W> {
-    pub fn new(flows: &'a FlowTable<W>, tolerance: W) -> Last<'a, W> {
+impl<'a, W: Whole> LastStep<'a, W> {
+    pub fn new(flows: &'a FlowTable<W>, tolerance: W) -> LastStep<'a, W> {
         let step = &flows.steps[flows.steps.len() - 1];
         let mut places = vec![Vec::new(); flows.q];
         for cell in step.cells.clone() {
@@ -72,7 +72,7 @@ impl<'a, W: Whole> Last<'a, W> {
             places.sort_unstable();
             places.dedup();
         }
-        Last {
+        LastStep {
             flows,
             places,
             tolerance,
@@ -277,7 +277,7 @@ impl<'a, W: Whole> Last<'a, W> {
 
     /// Counts the ways to fill the cells of the spare tokens so that no change of the step before
     /// to one of them raises the reward; any way, where it is 1 already.
-    pub fn fills(&self, given: Given<'_, W>, optimal: bool) -> Fills {
+    pub fn fills(&self, given: BeforeLast<'_, W>, optimal: bool) -> Fills {
         let (q, step, spare) = (self.flows.q, self.step(), &self.spare);
         if spare.is_empty() {
             return Fills {
@@ -315,7 +315,7 @@ impl<'a, W: Whole> Last<'a, W> {
     /// The ways to fill the cells of one spare token.
     fn filled(
         &self,
-        given: Given<'_, W>,
+        given: BeforeLast<'_, W>,
         token: Symbol,
         optimal: bool,
         column: &[Symbol],
@@ -331,7 +331,7 @@ impl<'a, W: Whole> Last<'a, W> {
                 column_is_good: true,
             };
         }
-        let Given {
+        let BeforeLast {
             alpha,
             beta: now,
             actions,

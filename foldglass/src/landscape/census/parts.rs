@@ -22,7 +22,7 @@ pub(super) enum Aim {
 
 /// Some codes of a stretch.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct CensusPart {
     pub aim: Aim,
     pub stretch: Stretch,
     /// The classes of prefixes before the stretch.
@@ -35,7 +35,7 @@ pub(super) struct Part {
     divisor: usize,
 }
 
-impl Part {
+impl CensusPart {
     /// Whether the next code of its steps is its own.
     pub fn has(&self, number: &mut usize) -> bool {
         *number += 1;
@@ -56,7 +56,7 @@ const MOST_DIVIDED: f64 = 10_000.0;
 
 impl Frame {
     /// Cuts the work into parts.
-    pub(super) fn plan<W: Whole>(&self, tables: &Merged<W>) -> Vec<Part> {
+    pub(super) fn plan<W: Whole>(&self, tables: &Merged<W>) -> Vec<CensusPart> {
         let Merged { flows, prefixes } = tables;
         let (first, last) = (prefixes.steps(), flows.steps.len() - 1);
         let mut parts = Vec::new();
@@ -87,7 +87,7 @@ impl Frame {
         aim: Aim,
         stretch: Stretch,
         classes: u32,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<CensusPart>,
     ) {
         let size = |range: Range<usize>| -> f64 {
             let flows = flows.steps[range].iter();
@@ -116,7 +116,7 @@ impl Frame {
             1
         };
         for first in (0..classes).step_by(together as usize) {
-            let part = |(&code, rest): (&Packed, usize)| Part {
+            let part = |(&code, rest): (&Packed, usize)| CensusPart {
                 aim,
                 stretch,
                 classes: first..classes.min(first.saturating_add(together)),
@@ -163,7 +163,7 @@ impl Frame {
     pub(super) fn ending<'a, W: Whole>(
         &self,
         flows: &'a FlowTable<W>,
-        part: &Part,
+        part: &CensusPart,
     ) -> (Descent<'a, W>, u128) {
         let mut alpha = flows.alpha();
         flows.pass_forward(&mut alpha, &self.tracker, 0);

@@ -10,7 +10,7 @@
 //! between, named so that they lead to the weights that stand for the class.
 
 use super::descent::{Descent, Stretch, forgets};
-use super::seen::{Layout, Seen, Sight};
+use super::seen::{SeenLayout, Seen, Sight};
 use crate::landscape::packed::Packing;
 use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
@@ -37,8 +37,8 @@ pub(super) struct Forgetting {
 }
 
 /// The classes of prefixes of some length.
-pub(super) struct Level<W> {
-    pub layout: Layout,
+pub(super) struct PrefixLevel<W> {
+    pub layout: SeenLayout,
     /// What earlier steps see of suffixes from here.
     pub sights: Vec<Sight<W>>,
     /// By class and place: alpha.
@@ -56,7 +56,7 @@ pub(super) struct Level<W> {
 
 /// All levels whose prefixes are merged.
 pub(super) struct Prefixes<W> {
-    pub levels: Vec<Level<W>>,
+    pub levels: Vec<PrefixLevel<W>>,
     /// What they took at most while they were made, and had every link led to a class of its own.
     pub most_bytes: f64,
 }
@@ -81,7 +81,7 @@ const COME_EVERY: usize = 1 << 14;
 /// The most tokens of which all names are tried.
 const MOST_NAMED: usize = 6;
 
-impl<W: Whole> Level<W> {
+impl<W: Whole> PrefixLevel<W> {
     pub fn classes(&self) -> usize {
         self.multiplicities.len()
     }
@@ -106,8 +106,8 @@ impl<W: Whole> Level<W> {
     }
 
     /// The one prefix of no steps.
-    fn start(seen: &Seen<W>) -> Level<W> {
-        Level {
+    fn start(seen: &Seen<W>) -> PrefixLevel<W> {
+        PrefixLevel {
             layout: seen.layouts[0].clone(),
             sights: Vec::new(),
             weights: vec![W::of_i128(1)],
@@ -139,7 +139,7 @@ impl<W: Whole> Prefixes<W> {
         tally: &Tally<'_>,
     ) -> Option<Prefixes<W>> {
         let seen = Seen::new(flows);
-        let mut levels = vec![Level::start(&seen)];
+        let mut levels = vec![PrefixLevel::start(&seen)];
         let mut most_bytes = 0.0f64;
         for t in 0..flows.steps.len().saturating_sub(2).min(budget.steps) {
             let step = &flows.steps[t];
@@ -163,7 +163,7 @@ impl<W: Whole> Prefixes<W> {
     }
 
     /// The last level.
-    pub fn last(&self) -> &Level<W> {
+    pub fn last(&self) -> &PrefixLevel<W> {
         self.levels.last().expect("there is the level of no steps")
     }
 }
@@ -174,12 +174,12 @@ struct Merge<'a, W> {
     packing: Packing,
     step: &'a StepFlows<W>,
     number: usize,
-    before: &'a Layout,
-    layout: &'a Layout,
+    before: &'a SeenLayout,
+    layout: &'a SeenLayout,
     sights: &'a [Sight<W>],
     names: Vec<Vec<Symbol>>,
     table: RowTable<W>,
-    level: Level<W>,
+    level: PrefixLevel<W>,
     /// The class and the link.
     found: Vec<(u32, Link)>,
     row: Vec<W>,
@@ -202,7 +202,7 @@ impl<'a, W: Whole> Merge<'a, W> {
         let (step, layout) = (&flows.steps[number], &seen.layouts[number + 1]);
         let sights = &seen.prefixes[number + 1];
         let tried = step.relabels && flows.q <= MOST_NAMED;
-        let level = Level {
+        let level = PrefixLevel {
             layout: layout.clone(),
             sights: seen.suffixes[number + 1].clone(),
             weights: Vec::new(),
@@ -230,7 +230,7 @@ impl<'a, W: Whole> Merge<'a, W> {
         }
     }
 
-    fn go_on(mut self, from: &Level<W>, told: bool, tally: &Tally<'_>) -> Option<Level<W>> {
+    fn go_on(mut self, from: &PrefixLevel<W>, told: bool, tally: &Tally<'_>) -> Option<PrefixLevel<W>> {
         let stretch = Stretch {
             first: self.number,
             end: self.number + 1,
@@ -321,7 +321,7 @@ impl<'a, W: Whole> Merge<'a, W> {
     }
 
     /// Sorts the links by class.
-    fn finish(self) -> Level<W> {
+    fn finish(self) -> PrefixLevel<W> {
         let mut level = self.level;
         let mut starts = vec![0u32; level.classes() + 1];
         for (class, _) in &self.found {
@@ -346,7 +346,7 @@ impl<'a, W: Whole> Merge<'a, W> {
 }
 
 /// The weights at the places of a level when its newest tokens have other names.
-fn rename<W: Whole>(layout: &Layout, alpha: &[W], names: &[Symbol], renamed: &mut [W]) {
+fn rename<W: Whole>(layout: &SeenLayout, alpha: &[W], names: &[Symbol], renamed: &mut [W]) {
     let q = names.len();
     for (places, renamed) in layout
         .places

@@ -11,8 +11,8 @@
 
 use super::Trap;
 use super::descent::{Descent, namings};
-use super::visit::{Leaf, Visit};
-use super::walker::Search;
+use super::visit::{CodePrefix, Visit};
+use super::walker::ShelfOutcome;
 use crate::landscape::packed::relabel;
 use crate::model::operation::Symbol;
 use crate::reward::count::weight::Whole;
@@ -26,7 +26,7 @@ struct Candidate<W> {
 
 impl<W: Whole> Visit<'_, W> {
     /// Seeks among all solutions of the last step.
-    pub fn seek_all(&mut self, leaf: &Leaf<'_, W>, actions: &mut [Symbol]) {
+    pub fn seek_all(&mut self, leaf: &CodePrefix<'_, W>, actions: &mut [Symbol]) {
         let level = self.prefixes.steps();
         let step = &self.flows.steps[self.flows.steps.len() - 1];
         let mut earned = Some(self.last.take_first(actions));
@@ -45,7 +45,7 @@ impl<W: Whole> Visit<'_, W> {
     }
 
     /// Seeks among the prefixes of a class; the rest of the code is not raised, and beta is its own.
-    pub fn seek(&mut self, leaf: &Leaf<'_, W>, actions: &mut [Symbol], reward: W) {
+    pub fn seek(&mut self, leaf: &CodePrefix<'_, W>, actions: &mut [Symbol], reward: W) {
         let level = self.prefixes.steps();
         if self.forgets_after(level, actions) || self.beginnings.count(level, leaf.class) == 0 {
             return;
@@ -170,9 +170,9 @@ impl<W: Whole> Visit<'_, W> {
         relabel(self.flows, memory, &mut named, &mut Vec::new());
         let code = self.census.packing.pack(&named);
         match self.walker.trapped(code) {
-            Search::Free => {}
-            Search::Stopped => self.stopped = true,
-            Search::Trapped(shelf) => self.count.traps.push(Trap {
+            ShelfOutcome::Free => {}
+            ShelfOutcome::Stopped => self.stopped = true,
+            ShelfOutcome::Trapped(shelf) => self.count.traps.push(Trap {
                 reward: reward.to_u128(),
                 shelf,
                 code,

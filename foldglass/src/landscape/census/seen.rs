@@ -25,14 +25,14 @@ pub(super) type Sight<W> = Vec<W>;
 
 /// The places after a number of steps.
 #[derive(Debug, Clone)]
-pub(super) struct Layout {
+pub(super) struct SeenLayout {
     /// Those of one state together, by its newest token.
     pub places: Vec<u32>,
 }
 
 /// By level, the number of steps done: where it is, and what is seen there.
 pub(super) struct Seen<W> {
-    pub layouts: Vec<Layout>,
+    pub layouts: Vec<SeenLayout>,
     /// Of prefixes, by later steps: first what the suffix of actions 0 earns.
     pub prefixes: Vec<Vec<Sight<W>>>,
     /// Of suffixes, by earlier steps.
@@ -44,11 +44,11 @@ const MOST_PLACES: usize = 64;
 
 impl<W: Whole> Seen<W> {
     pub fn new(flows: &FlowTable<W>) -> Seen<W> {
-        let start = Layout { places: vec![0] };
-        let after = flows.steps.iter().map(|step| Layout {
+        let start = SeenLayout { places: vec![0] };
+        let after = flows.steps.iter().map(|step| SeenLayout {
             places: step.places(flows.q),
         });
-        let layouts: Vec<Layout> = [start].into_iter().chain(after).collect();
+        let layouts: Vec<SeenLayout> = [start].into_iter().chain(after).collect();
         Seen {
             prefixes: prefixes(flows, &layouts),
             suffixes: suffixes(flows, &layouts),
@@ -57,7 +57,7 @@ impl<W: Whole> Seen<W> {
     }
 }
 
-impl Layout {
+impl SeenLayout {
     pub fn read<W: Whole>(&self, all: &[W]) -> Vec<W> {
         self.places.iter().map(|&p| all[p as usize]).collect()
     }
@@ -105,7 +105,7 @@ fn single_changes<W: Whole>(step: &StepFlows<W>, q: usize, mut take: impl FnMut(
 }
 
 /// What later steps see of prefixes.
-fn prefixes<W: Whole>(flows: &FlowTable<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>> {
+fn prefixes<W: Whole>(flows: &FlowTable<W>, layouts: &[SeenLayout]) -> Vec<Vec<Sight<W>>> {
     let nowhere = vec![W::zero(); flows.right.len()];
     // What the suffix of actions 0 earns, at every level.
     let zeros = vec![0; flows.steps.last().map_or(0, |step| step.cells.end)];
@@ -117,7 +117,7 @@ fn prefixes<W: Whole>(flows: &FlowTable<W>, layouts: &[Layout]) -> Vec<Vec<Sight
     let mut all: Vec<Vec<Sight<W>>> = vec![Vec::new()];
     for (level, step) in flows.steps.iter().enumerate().rev() {
         let (before, after) = (&layouts[level], &layouts[level + 1]);
-        let mut span = Span::new(before);
+        let mut span = LinearSpan::new(before);
         single_changes(step, flows.q, |actions| {
             let mut beta = plain.clone();
             step.give_back(&mut beta, &flows.right, actions);
@@ -139,7 +139,7 @@ fn prefixes<W: Whole>(flows: &FlowTable<W>, layouts: &[Layout]) -> Vec<Vec<Sight
 }
 
 /// What earlier steps see of suffixes.
-fn suffixes<W: Whole>(flows: &FlowTable<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>> {
+fn suffixes<W: Whole>(flows: &FlowTable<W>, layouts: &[SeenLayout]) -> Vec<Vec<Sight<W>>> {
     let nowhere = vec![W::zero(); flows.right.len()];
     let zeros = vec![0; flows.steps.last().map_or(0, |step| step.cells.end)];
     let mut plain = flows.alpha();
@@ -148,7 +148,7 @@ fn suffixes<W: Whole>(flows: &FlowTable<W>, layouts: &[Layout]) -> Vec<Vec<Sight
     let mut all = vec![Vec::new()];
     for (level, step) in flows.steps.iter().enumerate() {
         let (before, after) = (&layouts[level], &layouts[level + 1]);
-        let mut span = Span::new(after);
+        let mut span = LinearSpan::new(after);
         let pass = |weights: &[W], actions: &[Symbol]| {
             let mut alpha = nowhere.clone();
             before.write(weights, &mut alpha);
@@ -173,7 +173,7 @@ fn suffixes<W: Whole>(flows: &FlowTable<W>, layouts: &[Layout]) -> Vec<Vec<Sight
 }
 
 /// Vectors that are independent, and all that they span.
-struct Span<W> {
+struct LinearSpan<W> {
     basis: Vec<Sight<W>>,
     /// The same space in rows that are zero at the pivots of those before, with their pivots.
     rows: Vec<(usize, Vec<RBig>)>,
@@ -181,11 +181,11 @@ struct Span<W> {
     whole: bool,
 }
 
-impl<W: Whole> Span<W> {
+impl<W: Whole> LinearSpan<W> {
     /// Nothing; or everything, where there are too many places.
-    fn new(layout: &Layout) -> Span<W> {
+    fn new(layout: &SeenLayout) -> LinearSpan<W> {
         let whole = layout.places.len() > MOST_PLACES;
-        Span {
+        LinearSpan {
             basis: if whole { layout.each() } else { Vec::new() },
             rows: Vec::new(),
             whole,

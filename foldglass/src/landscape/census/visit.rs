@@ -2,10 +2,10 @@
 
 use super::beginnings::Beginnings;
 use super::descent::{Descent, forgets};
-use super::last::{Column, Given, Last};
-use super::parts::{Aim, Part};
+use super::last::{Column, BeforeLast, LastStep};
+use super::parts::{Aim, CensusPart};
 use super::prefixes::Prefixes;
-use super::walker::{Search, Walker};
+use super::walker::{ShelfOutcome, Walker};
 use super::{AnyVisit, Count, Frame};
 use crate::landscape::packed::Packed;
 use crate::model::operation::Symbol;
@@ -27,7 +27,7 @@ pub(super) struct Visit<'a, W> {
     ask_again: u64,
     solved: u64,
     pub tolerance: W,
-    pub last: Last<'a, W>,
+    pub last: LastStep<'a, W>,
     pub beginnings: Beginnings<'a, W>,
     pub walker: Walker<'a, W>,
     /// By last step that forgets, the rest tracking the fold: whether it is not a trap.
@@ -42,7 +42,7 @@ const STOP_EVERY: u64 = 4096;
 const FOLLOWED_EVERY: u64 = 1 << 15;
 
 /// A code up to the last step but one.
-pub(super) struct Leaf<'a, W> {
+pub(super) struct CodePrefix<'a, W> {
     /// The class of prefixes that it begins with.
     pub class: u32,
     pub alpha: &'a [W],
@@ -53,7 +53,7 @@ pub(super) struct Leaf<'a, W> {
 }
 
 impl<W: Whole> AnyVisit for Visit<'_, W> {
-    fn part(&mut self, part: &Part) -> Option<Count> {
+    fn part(&mut self, part: &CensusPart) -> Option<Count> {
         self.stopped = false;
         match part.aim {
             Aim::Codes => self.codes(part),
@@ -91,7 +91,7 @@ impl<'a, W: Whole> Visit<'a, W> {
             ask_again: FOLLOWED_EVERY,
             solved: 0,
             tolerance,
-            last: Last::new(flows, tolerance),
+            last: LastStep::new(flows, tolerance),
             beginnings: Beginnings::new(census, flows, prefixes),
             walker: Walker::new(census, flows, tally),
             free_endings: HashMap::new(),
@@ -100,7 +100,7 @@ impl<'a, W: Whole> Visit<'a, W> {
     }
 
     /// Goes on from classes of prefixes.
-    fn codes(&mut self, part: &Part) {
+    fn codes(&mut self, part: &CensusPart) {
         let (prefixes, flows) = (self.prefixes, self.flows);
         let level = prefixes.last();
         let mut actions = vec![0; self.census.class.cells()];
@@ -147,7 +147,7 @@ impl<'a, W: Whole> Visit<'a, W> {
         let Descent { alpha, actions, .. } = descent;
         self.last.solve(alpha, actions, true);
         let step = &self.flows.steps[self.flows.steps.len() - 1];
-        let leaf = Leaf {
+        let leaf = CodePrefix {
             class,
             alpha,
             settled: step.settled(alpha) + self.prefixes.last().earned(class),
@@ -172,7 +172,7 @@ impl<'a, W: Whole> Visit<'a, W> {
     /// Goes through the columns of the last step; says whether there are local maxima.
     fn choose(
         &mut self,
-        leaf: &Leaf<'_, W>,
+        leaf: &CodePrefix<'_, W>,
         actions: &[Symbol],
         columns: &[(Symbol, Vec<Column<W>>)],
         reward: W,
@@ -194,7 +194,7 @@ impl<'a, W: Whole> Visit<'a, W> {
     /// last step. Says whether there are local maxima among them.
     fn conclude(
         &mut self,
-        leaf: &Leaf<'_, W>,
+        leaf: &CodePrefix<'_, W>,
         actions: &[Symbol],
         reward: W,
         weight: u128,
@@ -221,8 +221,8 @@ impl<'a, W: Whole> Visit<'a, W> {
         !optimal && codes > 0
     }
 
-    pub fn given<'b>(&'b self, alpha: &'b [W], actions: &'b [Symbol]) -> Given<'b, W> {
-        Given {
+    pub fn given<'b>(&'b self, alpha: &'b [W], actions: &'b [Symbol]) -> BeforeLast<'b, W> {
+        BeforeLast {
             alpha,
             beta: &self.beginnings.beta,
             actions,
@@ -264,8 +264,8 @@ impl<'a, W: Whole> Visit<'a, W> {
             return free;
         }
         let found = self.walker.trapped(code);
-        self.stopped |= matches!(found, Search::Stopped);
-        let free = matches!(found, Search::Free);
+        self.stopped |= matches!(found, ShelfOutcome::Stopped);
+        let free = matches!(found, ShelfOutcome::Free);
         self.free_endings.insert(code, free);
         free
     }

@@ -3,7 +3,7 @@
 //! Codes that differ in the names of their tokens only are one code here: relabelling keeps all
 //! rewards, so a path from one is a path from the other.
 
-use super::seen::Layout;
+use super::seen::SeenLayout;
 use super::{Frame, KEPT, LeastCost};
 use crate::landscape::packed::{Packed, relabel};
 use crate::model::operation::Symbol;
@@ -14,7 +14,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 /// What a search of a shelf came to.
-pub(super) enum Search {
+pub(super) enum ShelfOutcome {
     /// A code of it can be raised.
     Free,
     /// None can; the least code met.
@@ -25,7 +25,7 @@ pub(super) enum Search {
 
 /// What a way out of a shelf costs: the most over its changes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Cost {
+pub(super) enum WayOutCost {
     /// How far the reward is below that of the shelf.
     Depth,
     /// The reward lost by a single change.
@@ -190,7 +190,7 @@ impl<'a, W: Whole> Walker<'a, W> {
     pub fn is_free_behind(
         &mut self,
         first: usize,
-        (layout, weights): (&Layout, &[W]),
+        (layout, weights): (&SeenLayout, &[W]),
         actions: &[Symbol],
     ) -> bool {
         let start = self.flows.steps[first].cells.start;
@@ -201,21 +201,21 @@ impl<'a, W: Whole> Walker<'a, W> {
     }
 
     /// Whether no code of the shelf can be raised.
-    pub fn trapped(&mut self, code: Packed) -> Search {
+    pub fn trapped(&mut self, code: Packed) -> ShelfOutcome {
         if let Some(&shelf) = self.trapped.get(&code) {
-            return Search::Trapped(shelf);
+            return ShelfOutcome::Trapped(shelf);
         }
         self.census.packing.unpack(code, &mut self.actions);
         self.alpha[0] = W::of_i128(1);
         if self.neutral_walk_escapes(0, WALK_PASSES) {
-            return Search::Free;
+            return ShelfOutcome::Free;
         }
         let mut shelf = vec![code];
         let mut known = HashSet::from([code]);
         let mut next = 0;
         while next < shelf.len() {
             if next.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break() {
-                return Search::Stopped;
+                return ShelfOutcome::Stopped;
             }
             self.go(shelf[next]);
             next += 1;
@@ -238,18 +238,18 @@ impl<'a, W: Whole> Walker<'a, W> {
                     self.free.clear();
                 }
                 self.free.extend(shelf.into_iter().take(KEPT));
-                return Search::Free;
+                return ShelfOutcome::Free;
             }
         }
         let least = shelf.iter().copied().min().expect("the code itself");
         self.trapped
             .extend(shelf.into_iter().map(|code| (code, least)));
-        Search::Trapped(least)
+        ShelfOutcome::Trapped(least)
     }
 
     /// Visits codes from a shelf on, those of the least cost first, until one has a higher reward,
     /// and says the cost of the way to it.
-    pub fn escape(&mut self, shelf: Packed, cap: usize, by: Cost) -> Result<LeastCost, Stopped> {
+    pub fn escape(&mut self, shelf: Packed, cap: usize, by: WayOutCost) -> Result<LeastCost, Stopped> {
         let start = self.go(shelf).to_u128();
         let mut waiting = BinaryHeap::from([(Reverse(0), start, shelf)]);
         let mut cheapest = HashMap::from([(shelf, 0)]);
@@ -273,8 +273,8 @@ impl<'a, W: Whole> Walker<'a, W> {
                 let there = (here + change).to_u128();
                 let lost = here.to_u128().saturating_sub(there);
                 let cost = spent.max(match by {
-                    Cost::Depth => start.saturating_sub(there),
-                    Cost::LargestLoss => lost,
+                    WayOutCost::Depth => start.saturating_sub(there),
+                    WayOutCost::LargestLoss => lost,
                 });
                 let to = make();
                 let known = cheapest.entry(to).or_insert(u128::MAX);

@@ -13,7 +13,7 @@ use dashu_int::{IBig, UBig};
 
 /// The symbols that a node sees.
 #[derive(Debug, Clone, Copy)]
-struct Window(usize);
+struct SeenSymbols(usize);
 
 /// What of a window the next step still sees.
 #[derive(Debug, Clone, Copy)]
@@ -129,18 +129,18 @@ impl<'a> Walk<'a> {
     }
 
     /// The context of a window of a node.
-    fn context(&self, n: usize, Window(w): Window) -> Kept {
+    fn context(&self, n: usize, SeenSymbols(w): SeenSymbols) -> Kept {
         Kept(w % self.contexts(n))
     }
 
     /// x_t of a window of a node.
-    fn symbol(&self, n: usize, Window(w): Window) -> Symbol {
+    fn symbol(&self, n: usize, SeenSymbols(w): SeenSymbols) -> Symbol {
         (w / self.power(self.node(n).after) % self.class.q()) as Symbol
     }
 
     /// The weight of the symbols `digits` places from the end of a window of a node, all that it
     /// shows beyond the context of the node before.
-    fn weight(&self, n: usize, Window(w): Window, digits: usize) -> UBig {
+    fn weight(&self, n: usize, SeenSymbols(w): SeenSymbols, digits: usize) -> UBig {
         let node = self.node(n);
         let weight = |i: usize| {
             let x = (w / self.power(i) % self.class.q()) as Symbol;
@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
 
     /// How many symbols a node shows for the first time, and the context of the node before, of a
     /// window.
-    fn news(&self, n: usize, Window(w): Window) -> (usize, Kept) {
+    fn news(&self, n: usize, SeenSymbols(w): SeenSymbols) -> (usize, Kept) {
         let node = self.node(n);
         match node.parent.map(|parent| self.node(parent).after) {
             None => (1 + node.after, Kept(0)),
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the law of the inputs lets a window stand at a node.
-    fn occurs(&self, n: usize, Window(w): Window) -> bool {
+    fn occurs(&self, n: usize, SeenSymbols(w): SeenSymbols) -> bool {
         let (node, inputs) = (self.node(n), self.class.task().inputs());
         let can = |i: usize| {
             let x = (w / self.power(i) % self.class.q()) as Symbol;
@@ -174,20 +174,20 @@ impl<'a> Walk<'a> {
     }
 
     /// The windows of the next step after a context of a node: which child, and which window.
-    fn next(&self, n: usize, Kept(v): Kept) -> Vec<(usize, Window)> {
+    fn next(&self, n: usize, Kept(v): Kept) -> Vec<(usize, SeenSymbols)> {
         let q = self.class.q();
         let windows = |&child: &usize| {
             let list = match self.node(child).after == self.node(n).after {
                 true => v * q..(v + 1) * q,
                 false => v..v + 1,
             };
-            list.map(move |w| (child, Window(w)))
+            list.map(move |w| (child, SeenSymbols(w)))
         };
         let all = self.children[n].iter().flat_map(windows);
         all.filter(|&(child, w)| self.occurs(child, w)).collect()
     }
 
-    fn cell(&self, n: usize, Window(w): Window, y: Symbol) -> usize {
+    fn cell(&self, n: usize, SeenSymbols(w): SeenSymbols, y: Symbol) -> usize {
         self.class.groups()[self.node(n).group].cell(w, y.into())
     }
 
@@ -207,7 +207,7 @@ impl<'a> Walk<'a> {
 
     /// W_t(v, y, s) from W_{t+1} and the code.
     fn value(&self, n: usize, v: Kept, y: Symbol, s: Symbol) -> UBig {
-        let one = |(child, w): (usize, Window)| {
+        let one = |(child, w): (usize, SeenSymbols)| {
             let token = self.code.action(self.cell(child, w, y));
             let s = self.fold(self.node(child).t, s, self.symbol(child, w));
             let news = self.news(child, w).0;
@@ -222,7 +222,7 @@ impl<'a> Walk<'a> {
         let group = &self.class.groups()[node.group];
         let mut cells = vec![Vec::new(); self.contexts(n) * q];
         for y in 0..group.histories {
-            for w in (0..group.windows()).map(|i| Window(group.window(i))) {
+            for w in (0..group.windows()).map(|i| SeenSymbols(group.window(i))) {
                 let (news, Kept(before)) = self.news(n, w);
                 let weight = self.weight(n, w, news);
                 let (s, weight) = match node

@@ -1,6 +1,6 @@
 //! Counts how often two codes give the same answer (paper, App. D: what relabelling leaves alone).
 
-use crate::landscape::walk::{Visit, walk};
+use crate::landscape::walk::{CellVisit, walk};
 use crate::model::policy::Code;
 use crate::support::context::Context;
 use crate::support::memory::TooLarge;
@@ -46,7 +46,7 @@ pub fn agreement(a: &Code, b: &Code, context: Context<'_>) -> Result<Agreement, 
     let mut by_length = Vec::new();
     for (which, &length) in class.task().lengths().iter().enumerate() {
         let mut same = UBig::ZERO;
-        walk([a, b], which, false, |visit: Visit<'_, 2, UBig>| {
+        walk([a, b], which, false, |visit: CellVisit<'_, 2, UBig>| {
             if visit.t == length && visit.tokens[0] == visit.tokens[1] {
                 same += visit.weight;
             }

@@ -14,7 +14,7 @@
 //! lengths the inputs of a step are those of all lengths that reach it, by their weights.
 
 use super::Freedom;
-use crate::landscape::walk::{Visit, walk};
+use crate::landscape::walk::{CellVisit, walk};
 use crate::model::class::{Class, Group};
 use crate::model::policy::Code;
 use crate::support::memory::{Allowance, TooLarge};
@@ -140,7 +140,7 @@ impl Overlaps {
         };
         for (which, &length) in lengths.iter().enumerate() {
             let share = number(class.task().length_weight(which));
-            walk([a, b], which, false, |visit: Visit<'_, 2, u128>| {
+            walk([a, b], which, false, |visit: CellVisit<'_, 2, u128>| {
                 let [ta, tb] = visit.tokens.map(usize::from);
                 let weight = visit.weight * self.lifts[visit.drawn] * share;
                 joint[visit.t - 1][ta * q + tb] += weight;

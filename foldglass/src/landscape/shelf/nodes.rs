@@ -15,7 +15,7 @@ pub(in crate::landscape) type Changes = Vec<(u32, Symbol)>;
 /// Stands for no node.
 const NONE: u32 = u32::MAX;
 
-pub(in crate::landscape) struct Nodes {
+pub(in crate::landscape) struct ShelfNodes {
     start: Code,
     list: Vec<CodeNode>,
     /// By code: its hash, and the code before it that has the same.
@@ -34,17 +34,17 @@ fn key(cell: u32, action: Symbol) -> u64 {
     n ^ n >> 31
 }
 
-impl Nodes {
+impl ShelfNodes {
     /// The bytes that a code takes, a hash table at most half full included.
     pub const BYTES: u128 = (size_of::<CodeNode>() + size_of::<(u64, u32)>() + 2 * 17) as u128;
 
     /// The start alone.
-    pub fn new(start: Code) -> Nodes {
-        Nodes::with_keys(start, key)
+    pub fn new(start: Code) -> ShelfNodes {
+        ShelfNodes::with_keys(start, key)
     }
 
-    fn with_keys(start: Code, key: fn(u32, Symbol) -> u64) -> Nodes {
-        Nodes {
+    fn with_keys(start: Code, key: fn(u32, Symbol) -> u64) -> ShelfNodes {
+        ShelfNodes {
             start,
             list: Vec::new(),
             hashes: vec![(0, NONE)],
@@ -220,7 +220,7 @@ mod tests {
         let task = Task::new(square, &InputLaw::Uniform, &[1]).unwrap();
         let class = Class::new(task, Shape::untied(0, 1)).unwrap();
         let start = Code::from_fn(&class, |cell| (cell % 3) as Symbol);
-        let mut nodes = Nodes::with_keys(start.clone(), key);
+        let mut nodes = ShelfNodes::with_keys(start.clone(), key);
         let (mut all, mut whole) = (vec![start.clone()], HashSet::from([start]));
         let mut stream = Stream::new(7, 0);
         for _ in 0..2000 {

@@ -1,6 +1,6 @@
 //! Looks at the single-cell changes of many codes at once.
 
-use super::nodes::Nodes;
+use super::nodes::ShelfNodes;
 use crate::model::class::Class;
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
@@ -126,7 +126,7 @@ impl<C: RewardCounter> Workers<C> {
     /// asked at its cells, too.
     pub(in crate::landscape) fn look(
         &mut self,
-        nodes: &Nodes,
+        nodes: &ShelfNodes,
         numbers: &[u32],
         level: &WaterLevel<C::Numerator>,
         wish: Wish,

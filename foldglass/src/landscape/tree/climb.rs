@@ -9,7 +9,7 @@ use crate::support::parallel::in_order;
 use std::ops::Range;
 
 /// Stands on a code.
-pub(super) struct Walker<'a> {
+pub(super) struct Climber<'a> {
     levels: &'a Levels,
     actions: Vec<Symbol>,
     /// By span: what it adds to the number of the code.
@@ -20,10 +20,10 @@ pub(super) struct Walker<'a> {
     names: Vec<Symbol>,
 }
 
-impl<'a> Walker<'a> {
-    pub fn new(levels: &'a Levels) -> Walker<'a> {
+impl<'a> Climber<'a> {
+    pub fn new(levels: &'a Levels) -> Climber<'a> {
         let cells = levels.numbering.cells;
-        Walker {
+        Climber {
             levels,
             actions: vec![0; cells],
             parts: vec![0; levels.numbering.spans.len()],
@@ -140,7 +140,7 @@ pub(super) fn random(
     let mut mass = vec![0.0; level.len()];
     let jobs = order.len().div_ceil(NODES);
     let worker = |()| {
-        let mut walker = Walker::new(levels);
+        let mut walker = Climber::new(levels);
         move |number: usize| {
             // The lowest reward first.
             let end = order.len() - number * NODES;
@@ -172,7 +172,7 @@ pub(super) fn random(
 }
 
 /// The raises of some nodes, the last first.
-fn raises(levels: &Levels, walker: &mut Walker<'_>, nodes: Range<usize>) -> Raises {
+fn raises(levels: &Levels, walker: &mut Climber<'_>, nodes: Range<usize>) -> Raises {
     let level = &levels.level;
     let order = &levels.members(0..levels.rewards.len())[nodes.clone()];
     let (mut weights, mut ends, mut to) = (Vec::new(), Vec::new(), Vec::new());

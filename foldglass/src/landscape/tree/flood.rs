@@ -1,6 +1,6 @@
 //! Lets the water fall, level by level, and joins what comes up (paper, App. G.6).
 
-use super::climb::{NODES, Walker};
+use super::climb::{NODES, Climber};
 use super::joins::{BranchNumber, Joins, LeafNumber, NEW};
 use super::levels::{LevelNumber, Levels};
 use super::{Leaf, Pace, Stuck, Tree, TreeError};
@@ -54,7 +54,7 @@ pub(super) struct Flood {
 }
 
 /// What the neighbours of some nodes are.
-struct Neighbours {
+struct NodeNeighbours {
     nodes: Range<usize>,
     /// By node.
     found: Vec<Found>,
@@ -75,9 +75,9 @@ struct Found {
 fn look(
     levels: &Levels,
     components: &Components,
-    walker: &mut Walker<'_>,
+    walker: &mut Climber<'_>,
     nodes: Range<usize>,
-) -> Neighbours {
+) -> NodeNeighbours {
     let level = &levels.level;
     let order = &levels.members(0..levels.rewards.len())[nodes.clone()];
     let mut found = Vec::with_capacity(order.len());
@@ -103,7 +103,7 @@ fn look(
         let end = touched.len() as u32;
         found.push(Found { weight, best, end });
     }
-    Neighbours {
+    NodeNeighbours {
         nodes,
         found,
         touched,
@@ -127,7 +127,7 @@ pub(super) fn flood(levels: &Levels, pace: &mut Pace<'_>) -> Result<Flood, TreeE
     };
     let nodes = levels.level.len();
     let worker = |()| {
-        let (mut walker, components) = (Walker::new(levels), &components);
+        let (mut walker, components) = (Climber::new(levels), &components);
         move |number: usize| {
             let start = number * NODES;
             let end = nodes.min(start + NODES);
@@ -139,7 +139,7 @@ pub(super) fn flood(levels: &Levels, pace: &mut Pace<'_>) -> Result<Flood, TreeE
         vec![(); levels.threads],
         jobs,
         worker,
-        |next: Neighbours| {
+        |next: NodeNeighbours| {
             water.fall(&next);
             pace.visited(next.nodes.len() as u64)
         },
@@ -162,7 +162,7 @@ struct Water<'a> {
 }
 
 impl Water<'_> {
-    fn fall(&mut self, next: &Neighbours) {
+    fn fall(&mut self, next: &NodeNeighbours) {
         let all = 0..self.levels.rewards.len();
         let nodes = &self.levels.members(all)[next.nodes.clone()];
         let mut start = 0;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The cells and nodes of every step, and the nodes of every length.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Steps {
+pub(super) struct StepTable {
     /// By step, its cells; empty in a tied class.
     cells: Vec<Range<usize>>,
     /// By step, its nodes.
@@ -14,8 +14,8 @@ pub(super) struct Steps {
     paths: Vec<Vec<usize>>,
 }
 
-impl Steps {
-    pub fn new(longest: usize, groups: &[Group], nodes: &[Node], last_nodes: &[usize]) -> Steps {
+impl StepTable {
+    pub fn new(longest: usize, groups: &[Group], nodes: &[Node], last_nodes: &[usize]) -> StepTable {
         let mut cells: Vec<Range<usize>> = Vec::new();
         for group in groups {
             // Groups come by t, so that those of a step lie one behind the other.
@@ -36,7 +36,7 @@ impl Steps {
             path.reverse();
             path
         };
-        Steps {
+        StepTable {
             cells,
             nodes: by_step,
             paths: last_nodes.iter().map(path).collect(),

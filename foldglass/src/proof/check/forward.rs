@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 type State = (usize, usize, Symbol, Symbol);
 
 /// Weights of states.
-type Weights = HashMap<State, UBig>;
+type WeightByState = HashMap<State, UBig>;
 
 /// What a code earns, and which cells it consults.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub(super) struct Forward {
 }
 
 /// One step of the inputs of a length.
-struct Step<'a> {
+struct ForwardStep<'a> {
     class: &'a Class,
     node: &'a Node,
     group: &'a Group,
@@ -49,9 +49,9 @@ struct Step<'a> {
     remembered: usize,
 }
 
-impl<'a> Step<'a> {
+impl<'a> ForwardStep<'a> {
     /// The steps of a length, from 0, and how many symbols the first of them has ahead.
-    fn all(class: &'a Class, which: usize) -> (Vec<Step<'a>>, usize) {
+    fn all(class: &'a Class, which: usize) -> (Vec<ForwardStep<'a>>, usize) {
         let (q, shape, task) = (class.q(), class.shape(), class.task());
         let length = task.lengths()[which];
         let ahead = shape.window.future.min(length - 1);
@@ -62,7 +62,7 @@ impl<'a> Step<'a> {
             // Symbols after those drawn so far sum to their denominators.
             let rest = (drawn + 1..=length).map(|t| UBig::from(task.inputs().denominator(t)));
             let forgets = usize::from(node.before == shape.window.past);
-            Step {
+            ForwardStep {
                 class,
                 node,
                 group: &class.groups()[node.group],
@@ -108,7 +108,7 @@ impl<'a> Step<'a> {
     }
 
     /// What a rollout with this token earns from a state on, by what it earns after the step.
-    fn earned(&self, state: State, token: Symbol, next: Option<(&Step<'_>, &Weights)>) -> UBig {
+    fn earned(&self, state: State, token: Symbol, next: Option<(&ForwardStep<'_>, &WeightByState)>) -> UBig {
         let mut sum = match token == self.fold(state) {
             true => self.right.clone(),
             false => UBig::ZERO,
@@ -137,7 +137,7 @@ fn draw(class: &Class, (window, history, s, last): State, position: usize) -> Ve
 }
 
 /// The states before the first step draws, the symbols ahead drawn.
-fn first_states(class: &Class, ahead: usize) -> Weights {
+fn first_states(class: &Class, ahead: usize) -> WeightByState {
     let start = HashMap::from([((0, 0, 0, 0), UBig::ONE)]);
     (1..=ahead).fold(start, |states, position| {
         pass(states, |state| draw(class, state, position))
@@ -145,8 +145,8 @@ fn first_states(class: &Class, ahead: usize) -> Weights {
 }
 
 /// Passes weights on.
-fn pass(states: Weights, next: impl Fn(State) -> Vec<(State, u64)>) -> Weights {
-    let mut passed = Weights::with_capacity(states.len());
+fn pass(states: WeightByState, next: impl Fn(State) -> Vec<(State, u64)>) -> WeightByState {
+    let mut passed = WeightByState::with_capacity(states.len());
     for (state, weight) in states {
         for (state, factor) in next(state) {
             *passed.entry(state).or_default() += &weight * factor;
@@ -198,10 +198,10 @@ impl Forward {
     fn each_arrival(&self, mut see: impl FnMut(usize, usize, usize, State, &UBig)) -> UBig {
         let mut total = UBig::ZERO;
         for which in 0..self.class.task().lengths().len() {
-            let (steps, ahead) = Step::all(&self.class, which);
+            let (steps, ahead) = ForwardStep::all(&self.class, which);
             let mut states = first_states(&self.class, ahead);
             for (t, step) in steps.iter().enumerate() {
-                let (mut next, mut right) = (Weights::new(), UBig::ZERO);
+                let (mut next, mut right) = (WeightByState::new(), UBig::ZERO);
                 for (state, weight) in pass(states, |state| step.drawn(state)) {
                     let cell = step.cell(state);
                     see(which, t, cell, state, &weight);
@@ -219,8 +219,8 @@ impl Forward {
     }
 
     /// What a rollout earns from every state on that some code leads to, at the steps of a length.
-    fn each_value(&self, which: usize) -> Vec<Weights> {
-        let (steps, ahead) = Step::all(&self.class, which);
+    fn each_value(&self, which: usize) -> Vec<WeightByState> {
+        let (steps, ahead) = ForwardStep::all(&self.class, which);
         let tokens = || 0..self.class.q() as Symbol;
         let mut before: HashSet<State> = first_states(&self.class, ahead).into_keys().collect();
         let mut possible = Vec::with_capacity(steps.len());
@@ -231,7 +231,7 @@ impl Forward {
             before = drawn.iter().flat_map(after).collect();
             possible.push(drawn);
         }
-        let mut values: Vec<Weights> = vec![Weights::new(); steps.len()];
+        let mut values: Vec<WeightByState> = vec![WeightByState::new(); steps.len()];
         for t in (0..steps.len()).rev() {
             let next = steps.get(t + 1).zip(values.get(t + 1));
             let value = |state: State| {
@@ -247,8 +247,8 @@ impl Forward {
     fn each_earned(&self) -> Vec<UBig> {
         let q = self.class.q();
         let lengths = 0..self.class.task().lengths().len();
-        let lengths: Vec<(Vec<Step<'_>>, Vec<Weights>)> = lengths
-            .map(|which| (Step::all(&self.class, which).0, self.each_value(which)))
+        let lengths: Vec<(Vec<ForwardStep<'_>>, Vec<WeightByState>)> = lengths
+            .map(|which| (ForwardStep::all(&self.class, which).0, self.each_value(which)))
             .collect();
         let mut earned = vec![UBig::ZERO; self.class.cells() * q];
         self.each_arrival(|which, t, cell, state, weight| {

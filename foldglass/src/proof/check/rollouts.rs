@@ -16,7 +16,7 @@ const NO_CELL: u32 = u32::MAX;
 
 /// One step of the inputs of a length.
 #[derive(Debug, Clone)]
-struct Step {
+struct RolloutStep {
     group: usize,
     /// Windows there are, and inputs that differ only after the window.
     windows: usize,
@@ -31,7 +31,7 @@ struct Step {
 /// targets from the first step on that is rewarded.
 #[derive(Debug, Clone)]
 struct Length {
-    steps: Vec<Step>,
+    steps: Vec<RolloutStep>,
     inputs: usize,
     first_input: usize,
     first_place: usize,
@@ -151,8 +151,8 @@ impl Rollouts {
         let count = |symbols: usize| q.pow(symbols as u32);
         let path = class.path(which);
         let nodes = path.iter().map(|&node| &class.nodes()[node]);
-        let steps: Vec<Step> = nodes
-            .map(|node| Step {
+        let steps: Vec<RolloutStep> = nodes
+            .map(|node| RolloutStep {
                 group: node.group,
                 windows: count(node.before + 1 + node.after),
                 after: count(t - node.t - node.after),

@@ -150,7 +150,7 @@ fn check_finding<E: Earnings>(
         (Some(_), Effort::Sample(most)) => most.min(nodes.len() + 1),
         _ => nodes.len() + 1,
     };
-    let shelf = Shelf {
+    let shelf = CheckedShelf {
         class,
         level: rollouts.reward(),
         end: beyond,
@@ -254,7 +254,7 @@ fn check_reward(
 }
 
 /// A shelf to check, code by code.
-struct Shelf<'a, N> {
+struct CheckedShelf<'a, N> {
     class: &'a Class,
     level: N,
     /// Where the list ends; none when it is the whole shelf.
@@ -266,7 +266,7 @@ struct Shelf<'a, N> {
     codes: Codes,
 }
 
-impl<N: Clone + Default + Ord + Send + Sync> Shelf<'_, N> {
+impl<N: Clone + Default + Ord + Send + Sync> CheckedShelf<'_, N> {
     /// Checks all codes; of several that fail the first is reported.
     fn check<E: Earnings<Number = N>>(
         &self,
@@ -390,7 +390,7 @@ mod tests {
         let codes = || Codes::new(&class, &start, &[], None).unwrap();
         for listed in 1..=40 {
             for looked_at in 0..=listed {
-                let shelf = Shelf {
+                let shelf = CheckedShelf {
                     class: &class,
                     level: 0u128,
                     end: None,

@@ -83,7 +83,7 @@ pub struct PathForm {
 pub struct VerdictForm {
     actions: Vec<i64>,
     reward_exact: Reward,
-    verdict: Word,
+    verdict: FindingWord,
     #[serde(skip_serializing_if = "Option::is_none")]
     cap: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub struct VerdictForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     barrier: Option<Reward>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    barrier_is: Option<Known>,
+    barrier_is: Option<BarrierForm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flooded: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct VerdictForm {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum FindingWord {
     Optimal,
     Certified,
     Bounded,
@@ -114,7 +114,7 @@ enum Word {
 /// How a barrier is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Known {
+enum BarrierForm {
     Exact,
     Bound,
 }
@@ -206,7 +206,7 @@ impl From<&Verdict> for VerdictForm {
         let mut form = VerdictForm {
             actions: actions(&verdict.start),
             reward_exact: verdict.reward.clone(),
-            verdict: Word::Optimal,
+            verdict: FindingWord::Optimal,
             cap: None,
             nodes: None,
             beyond: None,
@@ -220,23 +220,23 @@ impl From<&Verdict> for VerdictForm {
             form.barrier = Some(way.height.clone());
             form.way_out = Some(way.moves.clone());
             (form.barrier_is, form.flooded) = match way.standing {
-                Standing::Exact { codes } => (Some(Known::Exact), Some(codes)),
-                Standing::Bound => (Some(Known::Bound), None),
+                Standing::Exact { codes } => (Some(BarrierForm::Exact), Some(codes)),
+                Standing::Bound => (Some(BarrierForm::Bound), None),
             };
         }
         match &verdict.finding {
             Finding::Optimal => {}
             Finding::Certified { nodes } => {
-                form.verdict = Word::Certified;
+                form.verdict = FindingWord::Certified;
                 form.nodes = Some(nodes.clone());
             }
             Finding::Bounded { cap, nodes, beyond } => {
-                form.verdict = Word::Bounded;
+                form.verdict = FindingWord::Bounded;
                 (form.cap, form.nodes) = (Some(*cap), Some(nodes.clone()));
                 form.beyond = Some(*beyond);
             }
             Finding::Escapes { moves } => {
-                form.verdict = Word::Escapes;
+                form.verdict = FindingWord::Escapes;
                 form.moves = Some(moves.clone());
             }
         }
@@ -251,14 +251,14 @@ impl VerdictForm {
         let way_out = self.way_out(class, number, &place)?;
         let parts = (self.cap, self.nodes, self.beyond, self.moves);
         let finding = match (self.verdict, parts) {
-            (Word::Optimal, (None, None, None, None)) => Finding::Optimal,
-            (Word::Certified, (None, Some(nodes), None, None)) => Finding::Certified { nodes },
-            (Word::Bounded, (Some(cap), Some(nodes), Some(beyond), None)) => {
+            (FindingWord::Optimal, (None, None, None, None)) => Finding::Optimal,
+            (FindingWord::Certified, (None, Some(nodes), None, None)) => Finding::Certified { nodes },
+            (FindingWord::Bounded, (Some(cap), Some(nodes), Some(beyond), None)) => {
                 let at = || format!("{place}beyond");
                 check_place(class, at, beyond.cell as usize, &[beyond.action])?;
                 Finding::Bounded { cap, nodes, beyond }
             }
-            (Word::Escapes, (None, None, None, Some(moves))) => Finding::Escapes { moves },
+            (FindingWord::Escapes, (None, None, None, Some(moves))) => Finding::Escapes { moves },
             (word, _) => return Err(ClaimError::Keys(number, word.keys())),
         };
         for (n, node) in (1..).zip(finding.nodes()) {
@@ -286,16 +286,16 @@ impl VerdictForm {
         let parts = (&self.barrier, self.barrier_is, self.flooded, &self.way_out);
         let (height, standing, moves) = match parts {
             (None, None, None, None) => return Ok(None),
-            _ if self.verdict == Word::Optimal => {
+            _ if self.verdict == FindingWord::Optimal => {
                 return Err(ClaimError::Keys(
                     number,
                     "an optimal verdict has no barrier",
                 ));
             }
-            (Some(height), Some(Known::Exact), Some(codes), Some(moves)) => {
+            (Some(height), Some(BarrierForm::Exact), Some(codes), Some(moves)) => {
                 (height, Standing::Exact { codes }, moves)
             }
-            (Some(height), Some(Known::Bound), None, Some(moves)) => {
+            (Some(height), Some(BarrierForm::Bound), None, Some(moves)) => {
                 (height, Standing::Bound, moves)
             }
             _ => return Err(ClaimError::Keys(number, BARRIER_KEYS)),
@@ -312,13 +312,13 @@ impl VerdictForm {
 const BARRIER_KEYS: &str =
     "a barrier has barrier, barrier_is and way_out, and if it is exact flooded";
 
-impl Word {
+impl FindingWord {
     fn keys(self) -> &'static str {
         match self {
-            Word::Optimal => "an optimal verdict has no cap, nodes, beyond or moves",
-            Word::Certified => "a certified verdict has nodes, and no cap, beyond or moves",
-            Word::Bounded => "a bounded verdict has cap, nodes and beyond, and no moves",
-            Word::Escapes => "an escapes verdict has moves, and no cap, nodes or beyond",
+            FindingWord::Optimal => "an optimal verdict has no cap, nodes, beyond or moves",
+            FindingWord::Certified => "a certified verdict has nodes, and no cap, beyond or moves",
+            FindingWord::Bounded => "a bounded verdict has cap, nodes and beyond, and no moves",
+            FindingWord::Escapes => "an escapes verdict has moves, and no cap, nodes or beyond",
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// What a cell is to the nodes of its group.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct GroupPlace {
     pub group: u32,
     pub window: u32,
     pub history: u32,
@@ -15,7 +15,7 @@ pub(super) struct Place {
 }
 
 /// Finds the place of every cell.
-pub(super) fn places(class: &Class, members: &[Vec<usize>]) -> Vec<Place> {
+pub(super) fn places(class: &Class, members: &[Vec<usize>]) -> Vec<GroupPlace> {
     let mut places = Vec::with_capacity(class.cells());
     for (number, (group, members)) in class.groups().iter().zip(members).enumerate() {
         let again = nodes_before_another(class, members);
@@ -24,7 +24,7 @@ pub(super) fn places(class: &Class, members: &[Vec<usize>]) -> Vec<Place> {
                 .iter()
                 .filter(|(distance, _)| repeats(class, group, window, **distance));
             let returns = distances.map(|(_, &nodes)| nodes).max().unwrap_or(0);
-            places.extend((0..group.histories as u32).map(|history| Place {
+            places.extend((0..group.histories as u32).map(|history| GroupPlace {
                 group: number as u32,
                 window: window as u32,
                 history,

@@ -41,14 +41,14 @@ struct Fork<W> {
 
 /// A branch: its node, its window, and the symbols before the window as a number.
 #[derive(Clone, Copy)]
-struct Branch {
+struct InputBranch {
     node: usize,
     window: usize,
     earlier: usize,
 }
 
 /// The exact reward of a code, by rollouts.
-pub(super) struct Rollouts<W> {
+pub(super) struct RolloutCounter<W> {
     class: Class,
     code: Code,
     reward: W,
@@ -108,7 +108,7 @@ fn rewarded<W: Whole>(class: &Class, node: &Node, x: &[Symbol], lift: &UBig) -> 
     (task.fold(&x[..node.t]), W::of(&(weight * lift)))
 }
 
-impl<W: Whole> Rollouts<W> {
+impl<W: Whole> RolloutCounter<W> {
     /// The bytes it takes; none from 2^128 on.
     pub fn bytes(class: &Class) -> Option<u128> {
         // A history, at most one first cell, and perhaps a reward.
@@ -116,8 +116,8 @@ impl<W: Whole> Rollouts<W> {
         branches(class)?.checked_mul(branch)
     }
 
-    pub fn new(class: &Class, code: Code) -> Rollouts<W> {
-        let mut rollouts = Rollouts {
+    pub fn new(class: &Class, code: Code) -> RolloutCounter<W> {
+        let mut rollouts = RolloutCounter {
             class: class.clone(),
             code,
             reward: W::zero(),
@@ -137,7 +137,7 @@ impl<W: Whole> Rollouts<W> {
         for node in (0..class.nodes().len()).filter(|&n| class.nodes()[n].parent.is_none()) {
             for window in 0..rollouts.forks[node].cells.len() {
                 let earned = rollouts.follow(
-                    Branch {
+                    InputBranch {
                         node,
                         window,
                         earlier: 0,
@@ -151,7 +151,7 @@ impl<W: Whole> Rollouts<W> {
     }
 
     /// Rolls out a branch and all that follow from it; returns the weight they earn.
-    fn follow(&mut self, branch: Branch, history: u32) -> W {
+    fn follow(&mut self, branch: InputBranch, history: u32) -> W {
         let fork = &mut self.forks[branch.node];
         let (mut earned, first_cell) = (W::zero(), fork.cells[branch.window]);
         if first_cell == NO_CELL {
@@ -178,7 +178,7 @@ impl<W: Whole> Rollouts<W> {
             let drawn = self.forks[node].drawn;
             for window in kept * drawn..(kept + 1) * drawn {
                 earned += self.follow(
-                    Branch {
+                    InputBranch {
                         node,
                         window,
                         earlier,
@@ -191,7 +191,7 @@ impl<W: Whole> Rollouts<W> {
     }
 
     /// The branches that consult the cell, and have not done so before.
-    fn consulting(&self, cell: usize) -> Vec<Branch> {
+    fn consulting(&self, cell: usize) -> Vec<InputBranch> {
         let group = self
             .class
             .groups()
@@ -206,7 +206,7 @@ impl<W: Whole> Rollouts<W> {
             let branches = self.forks[node].branches;
             let histories = &self.forks[node].histories[window * branches..][..branches];
             let here = histories.iter().enumerate().filter(|(_, h)| **h == history);
-            list.extend(here.map(|(earlier, _)| Branch {
+            list.extend(here.map(|(earlier, _)| InputBranch {
                 node,
                 window,
                 earlier,
@@ -219,8 +219,8 @@ impl<W: Whole> Rollouts<W> {
     }
 
     /// Whether the rollout of a branch has consulted the cell before.
-    fn has_consulted(&self, branch: Branch, cell: usize) -> bool {
-        let Branch {
+    fn has_consulted(&self, branch: InputBranch, cell: usize) -> bool {
+        let InputBranch {
             mut node,
             mut window,
             mut earlier,
@@ -243,10 +243,10 @@ impl<W: Whole> Rollouts<W> {
     }
 
     /// Gives the cell an action and rolls out again the branches that consult it.
-    fn retry(&mut self, consulting: &[Branch], cell: usize, action: Symbol) -> W {
+    fn retry(&mut self, consulting: &[InputBranch], cell: usize, action: Symbol) -> W {
         self.code.set(cell, action);
         let history =
-            |fork: &Fork<W>, b: &Branch| fork.histories[b.window * fork.branches + b.earlier];
+            |fork: &Fork<W>, b: &InputBranch| fork.histories[b.window * fork.branches + b.earlier];
         let mut earned = W::zero();
         for branch in consulting {
             earned += self.follow(*branch, history(&self.forks[branch.node], branch));
@@ -255,7 +255,7 @@ impl<W: Whole> Rollouts<W> {
     }
 }
 
-impl<W: Whole> Engine for Rollouts<W> {
+impl<W: Whole> Engine for RolloutCounter<W> {
     fn code(&self) -> &Code {
         &self.code
     }

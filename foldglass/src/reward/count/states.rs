@@ -14,7 +14,7 @@
 //! then at most that of q forward passes.
 
 use super::Engine;
-use super::places::{Place, places};
+use super::places::{GroupPlace, places};
 use super::steps::{Message, Passage, Step, Steps};
 use super::weight::Whole;
 use crate::model::class::Class;
@@ -71,7 +71,7 @@ pub(super) struct States<W> {
     steps: Steps<W>,
     code: Code,
     reward: W,
-    places: Vec<Place>,
+    places: Vec<GroupPlace>,
     /// By group: the first and the last step that consults its cells.
     spans: Vec<(usize, usize)>,
     /// By step: its messages. Step 0 comes before t = 1.
@@ -94,7 +94,7 @@ impl<W: Whole> States<W> {
     /// The bytes it takes; none from 2^128 on.
     pub fn bytes(class: &Class) -> Option<u128> {
         let size = |count: u128, bytes: usize| count.checked_mul(bytes as u128);
-        let cells = size_of::<Place>() + size_of::<Symbol>();
+        let cells = size_of::<GroupPlace>() + size_of::<Symbol>();
         let parts = [
             // Each of two ledgers holds two numbers, a flag and a place in a list.
             size(Steps::<W>::size(class)?, 2 * (2 * size_of::<W>() + 1 + 4)),
@@ -264,7 +264,7 @@ impl<W: Whole> States<W> {
     }
 
     /// Whether a rollout that consults the cell may come to it again.
-    fn comes_again(&self, place: Place) -> bool {
+    fn comes_again(&self, place: GroupPlace) -> bool {
         let members = &self.steps.members[place.group as usize];
         members[..place.returns as usize].iter().any(|&n| {
             let step = &self.steps.steps[n];
@@ -279,7 +279,7 @@ impl<W: Whole> States<W> {
     /// several nodes consult it, this is what they earn more than with the action `base`: summed
     /// from the first node on, that is the reward of one code less that of another, while the sum
     /// of what they earn could pass the denominator.
-    fn count(&mut self, place: Place, base: Symbol) {
+    fn count(&mut self, place: GroupPlace, base: Symbol) {
         let (mut earned, mut here) = (take(&mut self.earned), take(&mut self.here));
         let (h, mut row) = (place.history as usize, take(&mut self.row));
         let members = &self.steps.members[place.group as usize];
@@ -314,7 +314,7 @@ impl<W: Whole> States<W> {
     }
 
     /// Gives a cell another action, and sends where it leads the rollouts that its nodes have seen.
-    fn redirect(&mut self, cell: usize, place: Place, action: Symbol) {
+    fn redirect(&mut self, cell: usize, place: GroupPlace, action: Symbol) {
         let (old, new) = (self.code.action(cell) as usize, action as usize);
         self.code.set(cell, action);
         let (h, mut row) = (place.history as usize, take(&mut self.row));
@@ -341,7 +341,7 @@ impl<W: Whole> States<W> {
     }
 
     /// Returns what the new action of a cell earns, by what its nodes have seen, instead of the old.
-    fn recall(&mut self, place: Place, old: Symbol, new: Symbol) {
+    fn recall(&mut self, place: GroupPlace, old: Symbol, new: Symbol) {
         let h = place.history as usize;
         for &n in &self.steps.members[place.group as usize] {
             let (step, written) = (&self.steps.steps[n], self.steps.written(n));

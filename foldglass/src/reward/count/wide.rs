@@ -3,7 +3,7 @@
 //! alpha and beta of all steps are computed anew when a reward is asked for after a change. In an untied
 //! class they give the reward of every single-cell change; in a tied one each change takes a forward pass.
 
-use super::places::{Place, places};
+use super::places::{GroupPlace, places};
 use super::steps::{Passage, Step, Steps};
 use super::{CountError, RewardCounter, forward};
 use crate::model::class::Class;
@@ -31,7 +31,7 @@ pub struct WideCounter {
     code: Code,
     denominator: UBig,
     steps: Steps<UBig>,
-    places: Vec<Place>,
+    places: Vec<GroupPlace>,
     /// By node: the places of right tokens, where they are rewarded.
     right: Vec<Vec<usize>>,
     /// By place: the weight of the rollouts that reach it, and what those from there on earn. Empty while
@@ -48,7 +48,7 @@ pub(super) fn bytes(class: &Class) -> Option<u128> {
     let numbers = Steps::<UBig>::size(class)?.checked_mul(2 * number)?;
     let passages =
         Steps::<UBig>::windows(class).checked_mul(size_of::<Passage<UBig>>() as u128 + number)?;
-    let cells = class.cells() as u128 * (size_of::<Place>() + size_of::<Symbol>()) as u128;
+    let cells = class.cells() as u128 * (size_of::<GroupPlace>() + size_of::<Symbol>()) as u128;
     numbers.checked_add(passages)?.checked_add(cells)
 }
 
@@ -114,7 +114,7 @@ impl WideCounter {
 
     /// What the rollouts that consult a cell earn with each action, in an untied class.
     fn earned(&self, cell: usize, earned: &mut [UBig]) {
-        let Place {
+        let GroupPlace {
             group,
             window,
             history,

@@ -40,7 +40,7 @@ pub struct SampledMoments {
 
 /// Means over blocks of drawn inputs.
 #[derive(Debug, Clone)]
-pub(super) struct Blocks {
+pub(super) struct BlockMeans {
     per_block: u64,
     /// By block, the mean of a group, where it is wanted.
     means: Vec<Vec<f64>>,
@@ -50,7 +50,7 @@ pub(super) struct Blocks {
     squares: Vec<f64>,
 }
 
-impl Blocks {
+impl BlockMeans {
     pub fn draw(
         policy: &Policy,
         weights: &GroupWeights,
@@ -58,7 +58,7 @@ impl Blocks {
         with_means: bool,
         seed: u64,
         context: Context<'_>,
-    ) -> Result<Blocks, Stopped> {
+    ) -> Result<BlockMeans, Stopped> {
         let entries = policy.rows().len();
         let Drawn { per_block, blocks } = ways::draw(
             policy,
@@ -92,7 +92,7 @@ impl Blocks {
         }
         let count = sums.len() as f64;
         squares.iter_mut().for_each(|s| *s /= count);
-        Ok(Blocks {
+        Ok(BlockMeans {
             per_block,
             means,
             sums,

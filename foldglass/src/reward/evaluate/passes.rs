@@ -1,9 +1,9 @@
 //! Walks the nodes of a class forwards and backwards (paper, App. A: alpha and beta); where its sums
 //! read and write is worked out in `plan`.
 
-use super::plan::{Plan, Scale, Step};
+use super::plan::{Plan, Scale, PreparedNode};
 use crate::model::class::Class;
-use crate::reward::kernels::{self, Aligned, Coming, Given, Kernels, Results, Reward};
+use crate::reward::kernels::{self, Aligned, Coming, PassInputs, Kernels, Results, StepReward};
 use crate::reward::layout::{Layout, Sizes};
 use crate::support::memory::{Allowance, TooLarge};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl Passes {
         };
         let message = self.plan.sent[n].clone();
         let (before, behind) = self.messages.sent.split_at_mut(message.start);
-        let given = Given {
+        let given = PassInputs {
             policy: &policy[step.entries..],
             alpha: &before[step.alpha..],
             weights: &step.weights.entering,
@@ -177,7 +177,7 @@ impl Passes {
         let end = step.returned + extent.alpha();
         let (message, behind) = returned.split_at_mut(end);
         let message = &mut message[step.returned..];
-        let given = Given {
+        let given = PassInputs {
             policy: &policy[step.entries..],
             alpha,
             weights,
@@ -188,7 +188,7 @@ impl Passes {
             starts: &step.children,
             skipped: end,
             returned: behind,
-            reward: step.reward.map(|amount| Reward {
+            reward: step.reward.map(|amount| StepReward {
                 amount,
                 right: &g.right,
             }),
@@ -231,7 +231,7 @@ impl Passes {
 
 /// Adds to the message returned what rollouts gain at the cells of a step, from which on `bonus` is
 /// given, times the weight of the symbol drawn and what a visit counts.
-fn add_bonus(step: &Step, bonus: &[f64], message: &mut [f64]) {
+fn add_bonus(step: &PreparedNode, bonus: &[f64], message: &mut [f64]) {
     let extent = step.extent();
     let (lanes, states, rows) = (&extent.lanes, extent.states, extent.rows());
     for lane in 0..extent.lanes.count {
@@ -252,7 +252,7 @@ fn add_bonus(step: &Step, bonus: &[f64], message: &mut [f64]) {
 }
 
 /// Sums alpha times beta over a step, replica by replica.
-fn carry(step: &Step, alpha: &[f64], message: &[f64], carried: &mut [f64]) {
+fn carry(step: &PreparedNode, alpha: &[f64], message: &[f64], carried: &mut [f64]) {
     let extent = step.extent();
     carried.fill(0.0);
     for lane in 0..extent.lanes.count {

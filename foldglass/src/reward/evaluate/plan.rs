@@ -78,13 +78,13 @@ mod weights;
 use crate::model::class::{Class, Node};
 use crate::reward::kernels::Extent;
 use crate::reward::layout::Layout;
-use crate::support::exact::Reward as Exact;
+use crate::support::exact::Reward;
 use dashu_int::UBig;
 pub(crate) use geometry::Geometry;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-pub(crate) use weights::Weights;
+pub(crate) use weights::NodeWeights;
 
 /// What a unit of weight stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,9 +97,9 @@ pub(crate) enum Scale {
 
 /// One node made ready.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct PreparedNode {
     pub geometry: Arc<Geometry>,
-    pub weights: Arc<Weights>,
+    pub weights: Arc<NodeWeights>,
     pub is_first: bool,
     /// Where its group starts in tables of (cell, action), and in tables of cells.
     pub entries: usize,
@@ -118,7 +118,7 @@ pub(crate) struct Step {
     pub adds: bool,
 }
 
-impl Step {
+impl PreparedNode {
     /// How large its arrays are.
     pub fn extent(&self) -> &Extent {
         &self.geometry.arrays.extent
@@ -128,7 +128,7 @@ impl Step {
 /// All nodes made ready.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub steps: Vec<Step>,
+    pub steps: Vec<PreparedNode>,
     /// By node, where the message lies that it sends, behind its alpha.
     pub sent: Vec<Range<usize>>,
     /// Sizes of all messages sent and returned.
@@ -175,7 +175,7 @@ impl Plan {
             returned_size: 0,
             scratch: 0,
         };
-        let mut parts = Parts::default();
+        let mut parts = PlanParts::default();
         let last_of_group = last_of_groups(class);
         for (n, node) in nodes.iter().enumerate() {
             let child = children[n].last().map(|&child| &nodes[child]);
@@ -191,7 +191,7 @@ impl Plan {
                 0
             };
             let group = &layout.groups[node.group];
-            plan.steps.push(Step {
+            plan.steps.push(PreparedNode {
                 weights: parts.weights(class, node, &geometry, scale),
                 is_first: node.parent.is_none(),
                 entries: group.entries.start,
@@ -227,24 +227,24 @@ fn line(size: usize) -> usize {
 
 /// What nodes share.
 #[derive(Default)]
-struct Parts {
+struct PlanParts {
     geometries: HashMap<Kind, Arc<Geometry>>,
-    weights: HashMap<(Kind, usize, Option<usize>), Arc<Weights>>,
+    weights: HashMap<(Kind, usize, Option<usize>), Arc<NodeWeights>>,
 }
 
-impl Parts {
+impl PlanParts {
     fn geometry(&mut self, layout: &Layout, node: &Node, child: Option<&Node>) -> Arc<Geometry> {
         let kind = Kind::of(node, child.is_some());
         let geometry = || Arc::new(Geometry::new(layout, node, child));
         self.geometries.entry(kind).or_insert_with(geometry).clone()
     }
 
-    fn weights(&mut self, class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Arc<Weights> {
+    fn weights(&mut self, class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Arc<NodeWeights> {
         let inputs = class.task().inputs();
         let kind = Kind::of(node, g.routes.is_some());
         let next = g.routes.as_ref().map(|_| inputs.kind(node.t + 1));
         let key = (kind, inputs.kind(node.t + node.after), next);
-        let weights = || Arc::new(Weights::new(class, node, g, scale));
+        let weights = || Arc::new(NodeWeights::new(class, node, g, scale));
         self.weights.entry(key).or_insert_with(weights).clone()
     }
 }
@@ -279,7 +279,7 @@ fn reward(class: &Class, scale: Scale, node: &Node) -> f64 {
 
 /// A weight over that of all.
 fn share(class: &Class, weight: &UBig) -> f64 {
-    Exact::new(weight.clone(), class.task().total_weight()).to_f64()
+    Reward::new(weight.clone(), class.task().total_weight()).to_f64()
 }
 
 #[cfg(test)]

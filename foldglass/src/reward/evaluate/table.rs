@@ -3,7 +3,7 @@
 use super::take::take_rows;
 use crate::model::policy::{Entries, flushed};
 use crate::reward::kernels::Aligned;
-use crate::reward::layout::{Layout, Place};
+use crate::reward::layout::{Layout, CellPlace};
 use std::sync::Arc;
 
 /// The distributions of every cell of one or several policies side by side, laid out for the kernels.
@@ -19,7 +19,7 @@ impl PolicyTable {
         PolicyTable { layout, entries }
     }
 
-    pub fn place(&self, cell: usize, replica: usize) -> Place {
+    pub fn place(&self, cell: usize, replica: usize) -> CellPlace {
         self.layout.place(cell, replica)
     }
 

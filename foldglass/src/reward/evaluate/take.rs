@@ -5,7 +5,7 @@
 
 use crate::model::policy::{LEAST_PROBABILITY, SUM_ROUNDING, flushed, scale};
 use crate::reward::kernels::{RowEntry, Transpose, Transposed, fetch, on_vectors};
-use crate::reward::layout::{GroupLayout, LanePanel, Layout, PANEL, Place};
+use crate::reward::layout::{GroupLayout, LanePanel, Layout, PANEL, CellPlace};
 
 /// Copies `rows`, cell by cell, q probabilities each, to the table of the only replica. Returns whether every row is a
 /// distribution within `tolerance`.
@@ -106,7 +106,7 @@ fn settle<const W: usize>(each: usize, in_use: usize, tolerance: f64, panel: &mu
 }
 
 /// The same for one cell, where rows do not lie in whole panels.
-fn take_one<P: RowEntry>(row: &[P], place: Place, tolerance: f64, table: &mut [f64]) -> bool {
+fn take_one<P: RowEntry>(row: &[P], place: CellPlace, tolerance: f64, table: &mut [f64]) -> bool {
     let entries = || row.iter().map(|&p| -> f64 { p.into() });
     let sum: f64 = entries().sum();
     for (action, p) in entries().enumerate() {

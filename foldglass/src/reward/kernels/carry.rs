@@ -4,15 +4,15 @@
 //! in the message too (policies evaluated together), they are vectors of it. Where instead the entering
 //! symbols are, vectors over lanes are turned, four by four, into vectors over entering symbols.
 
-use super::routes::{Origin, Place, QUAD, Quad, Routes, Shift, TURNED};
-use super::sums::{Block, LEAST_MESSAGE, Tile};
+use super::routes::{Origin, ActionPlace, QUAD, Quad, Routes, Shift, TURNED};
+use super::sums::{TileStrides, LEAST_MESSAGE, Tile};
 #[cfg(target_arch = "x86_64")]
 use super::vector::Avx2;
 use super::vector::{Has, Lane, Narrow, Portable};
 
 /// One or four lanes of a tile.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct LanePart {
     tile: Tile,
     /// The first of its lanes, in the panel.
     lane: usize,
@@ -22,11 +22,11 @@ pub(super) struct Part {
     state: usize,
 }
 
-impl Part {
+impl LanePart {
     #[inline(always)]
-    fn new(routes: &Routes, tile: Tile, lane: usize) -> Part {
-        let Block { column, state } = tile.block(routes.entering * routes.actions);
-        Part {
+    fn new(routes: &Routes, tile: Tile, lane: usize) -> LanePart {
+        let TileStrides { column, state } = tile.block(routes.entering * routes.actions);
+        LanePart {
             tile,
             lane,
             column,
@@ -84,8 +84,8 @@ pub(super) struct Carriers {
 /// The two directions: to the message, and back.
 #[derive(Clone, Copy)]
 struct Carrier {
-    send: unsafe fn(&Routes, Part, &[f64], *const f64, *mut f64),
-    bring: unsafe fn(&Routes, Part, Returned<'_>, *mut f64),
+    send: unsafe fn(&Routes, LanePart, &[f64], *const f64, *mut f64),
+    bring: unsafe fn(&Routes, LanePart, Returned<'_>, *mut f64),
 }
 
 /// Compiles a carrier, by itself: together they would keep more at hand than there are registers.
@@ -93,14 +93,14 @@ macro_rules! carrier {
     ($send:ident, $bring:ident, ($($generic:tt),*) $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        unsafe fn send(work: &Routes, at: Part, mixing: &[f64], post: *const f64, to: *mut f64) {
+        unsafe fn send(work: &Routes, at: LanePart, mixing: &[f64], post: *const f64, to: *mut f64) {
             // SAFETY: whoever calls a carrier has checked the message, the weights and the machine, as
             // `Carriers` asks; the features enabled here are those of the vectors.
             unsafe { work.$send::<$($generic),*>(Has::assume(), at, mixing, post, to) }
         }
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        unsafe fn bring(work: &Routes, at: Part, from: Returned<'_>, bbar: *mut f64) {
+        unsafe fn bring(work: &Routes, at: LanePart, from: Returned<'_>, bbar: *mut f64) {
             // SAFETY: as for `send`: the caller has checked the message, the weights and the machine.
             unsafe { work.$bring::<$($generic),*>(Has::assume(), at, from, bbar) }
         }
@@ -146,7 +146,7 @@ impl Carriers {
 impl Routes {
     /// Goes through the lanes of a tile that are carried at once, four or one.
     #[inline(always)]
-    fn each_part(&self, tile: Tile, idle: bool, mut work: impl FnMut(Quad, Part)) {
+    fn each_part(&self, tile: Tile, idle: bool, mut work: impl FnMut(Quad, LanePart)) {
         let at = tile.panel;
         let mut lane = 0;
         while lane < at.width {
@@ -155,10 +155,10 @@ impl Routes {
                     let used = self.lanes.count - at.lane;
                     let end = if idle { at.width } else { used };
                     for lane in lane..end.min(lane + QUAD) {
-                        work(Quad::Apart, Part::new(self, tile, lane));
+                        work(Quad::Apart, LanePart::new(self, tile, lane));
                     }
                 }
-                quad => work(quad, Part::new(self, tile, lane)),
+                quad => work(quad, LanePart::new(self, tile, lane)),
             }
             lane += QUAD;
         }
@@ -207,13 +207,13 @@ impl Routes {
 
     /// Goes through the symbols drawn, rows and entering symbols of a part.
     #[inline(always)]
-    fn each_stop(&self, at: Part, mut work: impl FnMut(Stop)) {
+    fn each_stop(&self, at: LanePart, mut work: impl FnMut(ActionTargets)) {
         let (lane, shift) = (at.first(), self.shift(at.tile.history));
         for draw in 0..self.draws {
             let mut places = self.rows(draw, at.tile.state);
             for row in 0..at.tile.rows {
                 for (entering, places) in (0..self.entering).zip(&mut places) {
-                    work(Stop {
+                    work(ActionTargets {
                         draw,
                         entering,
                         place: shift.of(places[lane]),
@@ -232,14 +232,14 @@ impl Routes {
     unsafe fn send_lanes<V: Lane>(
         &self,
         has: Has<V>,
-        at: Part,
+        at: LanePart,
         mixing: &[f64],
         post: *const f64,
         message: *mut f64,
     ) {
         let column = at.column;
         self.each_stop(at, |stop| {
-            let Stop { place, seat, .. } = stop;
+            let ActionTargets { place, seat, .. } = stop;
             // SAFETY: `check` has seen that every place of a step and all its actions lie in the message, and
             // a seat with its actions lies in the tile's block of scratch.
             unsafe {
@@ -265,7 +265,7 @@ impl Routes {
     unsafe fn bring_lanes<V: Lane>(
         &self,
         has: Has<V>,
-        at: Part,
+        at: LanePart,
         back: Returned<'_>,
         bbar: *mut f64,
     ) {
@@ -273,7 +273,7 @@ impl Routes {
         let weight = |entering| self.lanes.place(self.entering, entering, at.first());
         let (first, step) = (weight(0), weight(1) - weight(0));
         self.each_stop(at, |stop| {
-            let Stop { place, seat, .. } = stop;
+            let ActionTargets { place, seat, .. } = stop;
             // SAFETY: as in `send_lanes`, and there are weights for every entering symbol and lane.
             unsafe {
                 let weight = has.load_at(back.weights.as_ptr().add(first + stop.entering * step));
@@ -295,7 +295,7 @@ impl Routes {
 
     /// The weights of a symbol drawn on the way, if one is.
     #[inline(always)]
-    fn mixing<V: Lane>(&self, has: Has<V>, at: Part, stop: Stop, weights: &[f64]) -> Option<V> {
+    fn mixing<V: Lane>(&self, has: Has<V>, at: LanePart, stop: ActionTargets, weights: &[f64]) -> Option<V> {
         let place = (stop.draw * self.entering + stop.entering) * self.padded + at.first();
         (self.draws > 1).then(|| has.load(&weights[place..]))
     }
@@ -308,7 +308,7 @@ impl Routes {
     unsafe fn send_turned<V: Narrow, const Q: usize>(
         &self,
         has: Has<V>,
-        at: Part,
+        at: LanePart,
         _: &[f64],
         post: *const f64,
         message: *mut f64,
@@ -362,7 +362,7 @@ impl Routes {
     unsafe fn bring_turned<V: Narrow, const Q: usize>(
         &self,
         has: Has<V>,
-        at: Part,
+        at: LanePart,
         back: Returned<'_>,
         bbar: *mut f64,
     ) {
@@ -403,7 +403,7 @@ impl Routes {
                 for n in 0..Q {
                     // SAFETY: as in `send_turned`, lane by lane.
                     unsafe {
-                        let from = |place: Place| *message.add(place.first + n * place.action);
+                        let from = |place: ActionPlace| *message.add(place.first + n * place.action);
                         let value = V::of(has, [from(a), from(b), from(c), from(d)]);
                         let value = value.flush(LEAST_MESSAGE).times(weight);
                         put(value, back.add, bbar.add(seat + n * column));
@@ -415,7 +415,7 @@ impl Routes {
 
     /// Where four entering symbols of a row are that are turned, from one on.
     #[inline(always)]
-    fn square(&self, at: Part, shift: Shift, row: usize, entering: usize) -> Square {
+    fn square(&self, at: LanePart, shift: Shift, row: usize, entering: usize) -> Square {
         let from = at.origin(row, 0);
         let sources = &self.sources[from.state * self.entering + entering..][..QUAD];
         let seat = |i: usize| at.seat(sources[i] - at.tile.state, entering + i);
@@ -430,10 +430,10 @@ impl Routes {
 
 /// Where all actions of a part are for one symbol drawn, state and entering symbol.
 #[derive(Clone, Copy)]
-struct Stop {
+struct ActionTargets {
     draw: usize,
     entering: usize,
-    place: Place,
+    place: ActionPlace,
     /// In scratch.
     seat: usize,
 }

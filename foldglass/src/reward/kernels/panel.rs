@@ -5,9 +5,9 @@
 //! while policy and values stream past once, from front to back; bbar of the tile, weighed, is small
 //! enough to be close at hand for all of them.
 
-use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
+use super::sums::{Extent, PassInputs, LEAST_MESSAGE, Sums, Targets, Tile};
 use super::vector::{self, Has, LINE, Lane};
-use super::visits::Visit;
+use super::visits::VisitSum;
 use crate::reward::layout::PANEL;
 use std::ptr::null_mut;
 
@@ -33,7 +33,7 @@ impl Panel {
 
 /// Where a tile starts in a table of (cell, action), in one of cells, and in alpha and the message.
 #[derive(Clone, Copy)]
-struct Places {
+struct TileOffsets {
     entry: usize,
     cell: usize,
     alpha: usize,
@@ -110,7 +110,7 @@ macro_rules! by_rows {
 impl Sums {
     /// Where a tile starts.
     #[inline(always)]
-    fn places(&self, tile: Tile) -> Places {
+    fn places(&self, tile: Tile) -> TileOffsets {
         let Extent {
             terms,
             states,
@@ -120,7 +120,7 @@ impl Sums {
         } = self.extent;
         let (at, terms) = (tile.panel, tile.history * terms);
         let cell = at.cells + terms * entering * at.width;
-        Places {
+        TileOffsets {
             entry: cell * actions,
             cell,
             alpha: (terms * states + tile.state) * self.extent.lanes.row + at.lane,
@@ -137,7 +137,7 @@ impl Sums {
         &self,
         has: Has<V>,
         tile: Tile,
-        given: Given<'_>,
+        given: PassInputs<'_>,
         post: &mut [f64],
     ) {
         let panel = tile.panel.of_width::<W>();
@@ -162,7 +162,7 @@ impl Sums {
         &self,
         has: Has<V>,
         tile: Tile,
-        given: Given<'_>,
+        given: PassInputs<'_>,
         post: &mut [f64],
     ) {
         let (all, at, places) = (self.weight_rows.len(), tile.panel, self.places(tile));
@@ -249,7 +249,7 @@ impl Sums {
         &self,
         has: Has<V>,
         tile: Tile,
-        given: Given<'_>,
+        given: PassInputs<'_>,
         bbar: &[f64],
         to: Targets,
     ) {
@@ -296,7 +296,7 @@ impl Sums {
         &self,
         has: Has<V>,
         tile: Tile,
-        given: Given<'_>,
+        given: PassInputs<'_>,
         bbar: &[f64],
         to: Targets,
     ) {
@@ -326,7 +326,7 @@ impl Sums {
                     if let Some(visits) = to.visits {
                         self.visit(
                             has,
-                            Visit {
+                            VisitSum {
                                 width,
                                 row: extent.lanes.row,
                                 rows: R,

@@ -2,9 +2,9 @@
 //! and actions (paper, App. A); see `sums`.
 
 use super::Kernels;
-use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
+use super::sums::{Extent, PassInputs, LEAST_MESSAGE, Sums, Targets, Tile};
 use super::vector::{Has, Lane};
-use super::visits::Visit;
+use super::visits::VisitSum;
 use crate::reward::layout::PANEL;
 
 /// C(i, j) = sum over x of A(i, x) B(x, j): B and C have vectors over j.
@@ -133,7 +133,7 @@ pub(super) struct Alone {
 }
 
 /// The parts of scratch.
-struct Parts<'a> {
+struct ScratchParts<'a> {
     /// post or weighted bbar, by s and j.
     post: &'a mut [f64],
     /// By j.
@@ -158,11 +158,11 @@ impl Alone {
         self.columns + self.states * self.columns + self.padded * (self.columns + self.terms)
     }
 
-    fn parts<'a>(&self, scratch: &'a mut [f64]) -> Parts<'a> {
+    fn parts<'a>(&self, scratch: &'a mut [f64]) -> ScratchParts<'a> {
         let (post, rest) = scratch.split_at_mut(self.states * self.columns);
         let (weights, rest) = rest.split_at_mut(self.columns);
         let (turned, rest) = rest.split_at_mut(self.padded * self.columns);
-        Parts {
+        ScratchParts {
             post,
             weights,
             turned,
@@ -222,7 +222,7 @@ impl Alone {
     }
 }
 
-impl Parts<'_> {
+impl ScratchParts<'_> {
     /// Weighs post, with the weights of entering symbols.
     fn weigh(&mut self, actions: usize, weights: &[f64]) {
         for (to, &weight) in self.weights.chunks_exact_mut(actions).zip(weights) {
@@ -267,7 +267,7 @@ impl Kernels {
         &self,
         work: &Sums,
         tile: Tile,
-        given: Given<'_>,
+        given: PassInputs<'_>,
         scratch: &mut [f64],
     ) {
         let (extent, alone) = (&work.extent, Alone::new(&work.extent));
@@ -294,7 +294,7 @@ impl Kernels {
         &self,
         work: &Sums,
         tile: Tile,
-        given: Given<'_>,
+        given: PassInputs<'_>,
         scratch: &mut [f64],
         to: Targets,
     ) {
@@ -323,7 +323,7 @@ impl Kernels {
                 let weights = extent.lanes.place(extent.entering, 0, tile.panel.lane);
                 work.visit(
                     Has::NUMBERS,
-                    Visit {
+                    VisitSum {
                         width: 1,
                         row: 1,
                         rows: alone.states,

@@ -81,7 +81,7 @@ pub(super) enum Quad {
 
 /// Where the first action of a number lies, and how far from there the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ActionPlace {
     pub first: usize,
     pub action: usize,
 }
@@ -91,21 +91,21 @@ pub(super) struct Place {
 #[derive(Clone, Copy)]
 pub(super) struct Shift {
     lone: usize,
-    pub in_rows: Place,
-    alone: Place,
+    pub in_rows: ActionPlace,
+    alone: ActionPlace,
 }
 
 impl Shift {
     /// Where a number lies that lies at some place in the first history.
     #[inline(always)]
-    pub fn of(&self, first: u32) -> Place {
+    pub fn of(&self, first: u32) -> ActionPlace {
         let first = first as usize;
         let moved = if first < self.lone {
             self.in_rows
         } else {
             self.alone
         };
-        Place {
+        ActionPlace {
             first: first + moved.first,
             ..moved
         }
@@ -181,11 +181,11 @@ impl Routes {
         let (rows, action) = (self.moves.histories[history], self.moves.action);
         Shift {
             lone: self.lone,
-            in_rows: Place {
+            in_rows: ActionPlace {
                 first: rows * self.row,
                 action: action * self.row,
             },
-            alone: Place {
+            alone: ActionPlace {
                 first: rows,
                 action,
             },

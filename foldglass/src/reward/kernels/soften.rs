@@ -120,8 +120,8 @@ impl Soften {
 
     /// What the update of every cell needs.
     #[inline(always)]
-    fn rule<V: Lane>(&self, has: Has<V>) -> Rule<V> {
-        Rule {
+    fn rule<V: Lane>(&self, has: Has<V>) -> UpdateConstants<V> {
+        UpdateConstants {
             is_soft: self.tau > 0.0,
             // Finite also for temperatures whose inverse is not: zero times it must stay zero.
             scale: has.splat(if self.tau == 0.0 {
@@ -166,7 +166,7 @@ impl Soften {
 
 /// The constants of an update, in every lane.
 #[derive(Clone, Copy)]
-struct Rule<V> {
+struct UpdateConstants<V> {
     /// Whether actions that are not the best may have a share.
     is_soft: bool,
     /// What differences of values are multiplied by, from where on they count as none, and from where on
@@ -178,7 +178,7 @@ struct Rule<V> {
     least: V,
 }
 
-impl<V: Lane> Rule<V> {
+impl<V: Lane> UpdateConstants<V> {
     /// Updates the cells of one vector, whose q actions, at most Q, lie `width` apart.
     #[inline(always)]
     fn cell<const Q: usize>(

@@ -86,12 +86,12 @@ pub(crate) struct Sums {
     /// The most states of a tile.
     pub(super) tall: usize,
     panels: Vec<Panel>,
-    sizes: Sizes,
+    sizes: BufferSizes,
 }
 
 /// What the buffers need, worked out once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sizes {
+struct BufferSizes {
     entries: usize,
     cells: usize,
     alpha: usize,
@@ -111,7 +111,7 @@ pub(super) struct Tile {
 
 /// How post, or bbar, of a tile lies in scratch: the distances between values of j and between states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct TileStrides {
     pub column: usize,
     pub state: usize,
 }
@@ -119,13 +119,13 @@ pub(super) struct Block {
 impl Tile {
     /// By j, state and lane; of a lane alone by state and j, which has so many values.
     #[inline(always)]
-    pub fn block(&self, columns: usize) -> Block {
+    pub fn block(&self, columns: usize) -> TileStrides {
         match self.panel.width {
-            1 => Block {
+            1 => TileStrides {
                 column: 1,
                 state: columns,
             },
-            width => Block {
+            width => TileStrides {
                 column: self.rows * width,
                 state: width,
             },
@@ -135,7 +135,7 @@ impl Tile {
 
 /// What both ways read.
 #[derive(Clone, Copy)]
-pub(crate) struct Given<'a> {
+pub(crate) struct PassInputs<'a> {
     pub policy: &'a [f64],
     pub alpha: &'a [f64],
     pub weights: &'a [f64],
@@ -152,7 +152,7 @@ pub(crate) struct Coming<'a> {
     pub starts: &'a [usize],
     pub skipped: usize,
     pub returned: &'a [f64],
-    pub reward: Option<Reward<'a>>,
+    pub reward: Option<StepReward<'a>>,
 }
 
 impl<'a> Coming<'a> {
@@ -177,7 +177,7 @@ impl<'a> Coming<'a> {
 
 /// What is gained at once.
 #[derive(Clone, Copy)]
-pub(crate) struct Reward<'a> {
+pub(crate) struct StepReward<'a> {
     pub amount: f64,
     /// By state, entering symbol and lane (in rows of lanes, as alpha), the action that gains it.
     pub right: &'a [u16],
@@ -244,7 +244,7 @@ impl Sums {
             weight_rows: (0..extent.columns()).map(row).collect(),
             tall: super::panel::tall(extent.states),
             panels: panels(&extent),
-            sizes: Sizes {
+            sizes: BufferSizes {
                 entries: extent.entries(),
                 cells: extent.cells(),
                 alpha: extent.alpha(),
@@ -322,7 +322,7 @@ impl Sums {
         &self,
         tile: Tile,
         weights: &[f64],
-        reward: Reward<'_>,
+        reward: StepReward<'_>,
         bbar: &mut [f64],
     ) {
         let Extent {
@@ -348,7 +348,7 @@ impl Sums {
 
     /// Refuses buffers that `forward` would leave.
     #[inline]
-    pub fn check_forward(&self, given: &Given<'_>, scratch: &[f64]) {
+    pub fn check_forward(&self, given: &PassInputs<'_>, scratch: &[f64]) {
         check("a policy", given.policy, self.sizes.entries);
         check("alpha", given.alpha, self.sizes.alpha);
         check("weights", given.weights, self.sizes.weights);
@@ -357,7 +357,7 @@ impl Sums {
 
     /// Refuses buffers that `backward` would leave.
     #[inline]
-    pub fn check_backward(&self, given: &Given<'_>, scratch: &[f64], results: &Results<'_>) {
+    pub fn check_backward(&self, given: &PassInputs<'_>, scratch: &[f64], results: &Results<'_>) {
         self.check_forward(given, scratch);
         if !results.values.is_empty() {
             check("values", results.values, self.sizes.entries);

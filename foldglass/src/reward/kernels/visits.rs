@@ -6,7 +6,7 @@ use super::vector::{Has, Lane};
 /// Some visits of one vector of lanes: visits(k, entering symbol) = share times weight times the sum over
 /// rows of alpha, for terms k one behind the other.
 #[derive(Clone, Copy)]
-pub(super) struct Visit {
+pub(super) struct VisitSum {
     /// Lanes of the panel, and the distance between rows of alpha and of weights.
     pub width: usize,
     pub row: usize,
@@ -27,7 +27,7 @@ impl Sums {
     /// # Safety
     /// Rows, terms and symbols lie within the buffers.
     #[inline(always)]
-    pub(super) unsafe fn visit<V: Lane>(&self, has: Has<V>, at: Visit) {
+    pub(super) unsafe fn visit<V: Lane>(&self, has: Has<V>, at: VisitSum) {
         let (row, entering) = (at.row, self.extent.entering);
         for k in 0..at.terms {
             // SAFETY: rows, terms and symbols lie within the buffers, as this function asks, and they are all that

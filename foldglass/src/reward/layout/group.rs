@@ -1,6 +1,6 @@
 //! Lays out the cells of one group, and copies between its tables and plain rows (paper, section 2.1).
 
-use super::Place;
+use super::CellPlace;
 use super::lanes::{Block, Lanes, PANEL, Reading, Roles, Seat, Vectors};
 use crate::model::class::{Class, Group};
 use std::ops::Range;
@@ -75,17 +75,17 @@ pub(super) fn reading(class: &Class) -> Reading {
 }
 
 /// The lanes and vectors of a group.
-struct Shape {
+struct GroupShape {
     roles: Roles,
     lanes: Lanes,
     vectors: Vectors,
 }
 
-impl Shape {
-    fn new(class: &Class, group: &Group, replicas: usize, width: usize) -> Shape {
+impl GroupShape {
+    fn new(class: &Class, group: &Group, replicas: usize, width: usize) -> GroupShape {
         let roles = Roles::of(reading(class), group);
         let readings = class.q().pow(roles.middle.len() as u32);
-        Shape {
+        GroupShape {
             lanes: Lanes::new(readings, replicas, group.tokens == 0, width),
             vectors: Vectors::new(class.q(), &roles, group.tokens, class.shape().memory),
             roles,
@@ -95,7 +95,7 @@ impl Shape {
 
 /// The cells of a group, padding included: every group starts on a cache line.
 pub(super) fn cells(class: &Class, group: &Group, replicas: usize, width: usize) -> usize {
-    let Shape { lanes, vectors, .. } = Shape::new(class, group, replicas, width);
+    let GroupShape { lanes, vectors, .. } = GroupShape::new(class, group, replicas, width);
     (lanes.padded() * vectors.count()).next_multiple_of(PANEL)
 }
 
@@ -122,11 +122,11 @@ impl GroupLayout {
         width: usize,
         (entries, cells): (Range<usize>, Range<usize>),
     ) -> GroupLayout {
-        let Shape {
+        let GroupShape {
             roles,
             lanes,
             vectors,
-        } = Shape::new(class, group, replicas, width);
+        } = GroupShape::new(class, group, replicas, width);
         let slots = slots(class.q(), group, &roles, &vectors, replicas);
         let is_whole = replicas == 1 && group.windows() == slots.len();
         let order = || CellOrder::new(group.histories, lanes.count, &vectors, &slots);
@@ -158,10 +158,10 @@ impl GroupLayout {
 
     /// Where a history of a window lies, whose first one is given.
     #[inline]
-    pub(super) fn place(&self, q: usize, (seat, vector): (Seat, usize), history: usize) -> Place {
+    pub(super) fn place(&self, q: usize, (seat, vector): (Seat, usize), history: usize) -> CellPlace {
         let Seat { panel, lane, width } = seat;
         let first = panel + (vector + self.vectors.of_history(history)) * width;
-        Place {
+        CellPlace {
             first: self.entries.start + first * q + lane,
             stride: width,
             cell: self.cells.start + first + lane,

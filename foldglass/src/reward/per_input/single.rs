@@ -4,7 +4,7 @@
 //! S = sum_t X_t, X_t = 1{y_t = a} - pi(a) where c is consulted. E[r S^2] has products X_t X_t' with t < t'. They come
 //! from one more forward pass for each entry, which carries the mean of the score so far.
 
-use super::tree::{Step, steps};
+use super::tree::{InputStep, steps};
 use crate::model::class::Class;
 use crate::model::operation::{Symbol, number};
 use crate::model::policy::Policy;
@@ -15,7 +15,7 @@ pub(crate) struct SingleInput<'a> {
     rows: &'a [f64],
     q: usize,
     /// By length.
-    steps: Vec<Vec<Step<'a>>>,
+    steps: Vec<Vec<InputStep<'a>>>,
     which: usize,
     /// By step, the cell of the first history.
     first_cells: Vec<usize>,
@@ -187,7 +187,7 @@ impl<'a> SingleInput<'a> {
     /// Whether two steps can consult the cell.
     fn consulted_again(&self, cell: usize) -> bool {
         let steps = self.steps[self.which].iter().zip(&self.first_cells);
-        let holds = |(step, first): &(&Step<'_>, &usize)| {
+        let holds = |(step, first): &(&InputStep<'_>, &usize)| {
             (**first..**first + step.histories).contains(&cell)
         };
         steps.filter(holds).nth(1).is_some()

@@ -1,13 +1,13 @@
 //! Walks the tree of inputs: forward to every leaf, and backward with sums over the leaves below.
 
-use super::{LeafWeights, Sums, beginnings, length_probability};
+use super::{LeafWeights, InputSums, beginnings, length_probability};
 use crate::model::class::{Class, Group};
 use crate::model::operation::Symbol;
 use crate::support::watch::{Stopped, Tally};
 use std::ops::{ControlFlow, Range};
 
 /// One step of the rollouts of one length.
-pub(super) struct Step<'a> {
+pub(super) struct InputStep<'a> {
     pub group: &'a Group,
     /// Its window is known from x_1 .. x_known on.
     pub known: usize,
@@ -22,12 +22,12 @@ pub(super) struct Step<'a> {
 }
 
 /// The tree of the inputs of one length, and the beginning that is being visited.
-pub(super) struct Tree<'a> {
+pub(super) struct InputTree<'a> {
     class: &'a Class,
     rows: &'a [f64],
     q: usize,
     length: usize,
-    steps: Vec<Step<'a>>,
+    steps: Vec<InputStep<'a>>,
     /// By number of known symbols: the steps that are taken there, from 0.
     taken: Vec<Range<usize>>,
     /// The symbols with which all inputs visited begin.
@@ -48,10 +48,10 @@ pub(super) trait Visitor {
     fn open(&mut self, _step: usize) {}
 
     /// At the leaf of an input: its last step, and its success.
-    fn leaf(&mut self, tree: &Tree<'_>, first_cell: usize, success: f64);
+    fn leaf(&mut self, tree: &InputTree<'_>, first_cell: usize, success: f64);
 
     /// On the way back through a step whose first history has this cell.
-    fn back(&mut self, _tree: &Tree<'_>, _step: usize, _first_cell: usize) {}
+    fn back(&mut self, _tree: &InputTree<'_>, _step: usize, _first_cell: usize) {}
 
     /// Whether nothing more is to be visited.
     fn stopped(&self) -> bool {
@@ -60,12 +60,12 @@ pub(super) trait Visitor {
 }
 
 /// The steps of the rollouts of a length.
-pub(super) fn steps(class: &Class, which: usize) -> Vec<Step<'_>> {
+pub(super) fn steps(class: &Class, which: usize) -> Vec<InputStep<'_>> {
     let count = |digits: usize| class.q().pow(digits as u32);
     let step = |&n: &usize| {
         let node = &class.nodes()[n];
         let symbols = node.before + 1 + node.after;
-        Step {
+        InputStep {
             group: &class.groups()[node.group],
             known: node.t + node.after,
             symbols,
@@ -77,13 +77,13 @@ pub(super) fn steps(class: &Class, which: usize) -> Vec<Step<'_>> {
     class.path(which).iter().map(step).collect()
 }
 
-impl<'a> Tree<'a> {
+impl<'a> InputTree<'a> {
     /// The multiplications of a walk there and back, with so many tables of sums, and with squares or without.
     pub fn operations(class: &Class, which: usize, tables: usize, squares: bool) -> f64 {
         let counts = beginnings(class.task(), class.task().lengths()[which]);
         let steps = steps(class, which);
         let q = class.q() as f64;
-        let one = |(i, step): (usize, &Step<'_>)| {
+        let one = |(i, step): (usize, &InputStep<'_>)| {
             let nodes = counts[step.known].map_or(f64::INFINITY, |n| n as f64);
             let h = step.histories as f64;
             let (actions, tables) = (h * q, 2.0 * tables as f64);
@@ -100,7 +100,7 @@ impl<'a> Tree<'a> {
         steps.iter().enumerate().map(one).sum()
     }
 
-    pub fn new(class: &'a Class, rows: &'a [f64], which: usize, start: &'a [Symbol]) -> Tree<'a> {
+    pub fn new(class: &'a Class, rows: &'a [f64], which: usize, start: &'a [Symbol]) -> InputTree<'a> {
         let (q, task) = (class.q(), class.task());
         let length = task.lengths()[which];
         let steps = steps(class, which);
@@ -112,7 +112,7 @@ impl<'a> Tree<'a> {
             .collect();
         let mut probability = vec![0.0; length + 1];
         probability[0] = length_probability(task, which);
-        Tree {
+        InputTree {
             class,
             rows,
             q,
@@ -130,7 +130,7 @@ impl<'a> Tree<'a> {
 
     /// The cell of a step's window and of the first history.
     fn first_cell(&self, step: usize) -> usize {
-        let Step {
+        let InputStep {
             group, known, span, ..
         } = self.steps[step];
         group.cell(self.number[known] % span, 0)
@@ -231,7 +231,7 @@ impl<F> Leaves<F> {
 }
 
 impl<F: FnMut(&[Symbol], f64, f64) -> ControlFlow<()>> Visitor for Leaves<F> {
-    fn leaf(&mut self, tree: &Tree<'_>, _first_cell: usize, success: f64) {
+    fn leaf(&mut self, tree: &InputTree<'_>, _first_cell: usize, success: f64) {
         self.state = (self.visit)(&tree.x, tree.probability[tree.length], success);
     }
 
@@ -252,7 +252,7 @@ pub(super) struct Backward<'a, const K: usize, W> {
     pairs: Vec<Vec<f64>>,
     /// Room for a product of a row and a matrix of pairs.
     product: Vec<f64>,
-    sums: Sums<K>,
+    sums: InputSums<K>,
     tally: &'a Tally<'a>,
     leaves: u64,
     stopped: bool,
@@ -278,7 +278,7 @@ impl<'a, const K: usize, W: Fn(f64) -> LeafWeights<K>> Backward<'a, K, W> {
             adjoints: Vec::new(),
             pairs: Vec::new(),
             product: Vec::new(),
-            sums: Sums {
+            sums: InputSums {
                 value: 0.0,
                 adjoints: std::array::from_fn(|_| vec![0.0; entries]),
                 squares: vec![0.0; if squares { entries } else { 0 }],
@@ -290,7 +290,7 @@ impl<'a, const K: usize, W: Fn(f64) -> LeafWeights<K>> Backward<'a, K, W> {
     }
 
     /// Makes room for the steps of a tree.
-    pub fn reset(&mut self, tree: &Tree<'_>) {
+    pub fn reset(&mut self, tree: &InputTree<'_>) {
         let sizes = || tree.steps.iter().map(|step| step.histories);
         self.adjoints = sizes()
             .map(|n| std::array::from_fn(|_| vec![0.0; n]))
@@ -303,7 +303,7 @@ impl<'a, const K: usize, W: Fn(f64) -> LeafWeights<K>> Backward<'a, K, W> {
     }
 
     /// What was summed.
-    pub fn finish(self) -> Result<Sums<K>, Stopped> {
+    pub fn finish(self) -> Result<InputSums<K>, Stopped> {
         match self.stopped || self.tally.add(self.leaves % BETWEEN_REPORTS).is_break() {
             true => Err(Stopped),
             false => Ok(self.sums),
@@ -315,7 +315,7 @@ impl<'a, const K: usize, W: Fn(f64) -> LeafWeights<K>> Backward<'a, K, W> {
     }
 
     /// The weighted squares of the step before the last, and the pairs that lead to it.
-    fn leaf_squares(&mut self, tree: &Tree<'_>, first_cell: usize, target: usize, weight: f64) {
+    fn leaf_squares(&mut self, tree: &InputTree<'_>, first_cell: usize, target: usize, weight: f64) {
         let step = tree.length - 1;
         let histories = tree.steps[step].histories;
         for (h, mass) in tree.forward[step].iter().enumerate() {
@@ -335,9 +335,9 @@ impl<'a, const K: usize, W: Fn(f64) -> LeafWeights<K>> Backward<'a, K, W> {
     }
 
     /// The weighted squares of a step, and the pairs before it.
-    fn back_squares(&mut self, tree: &Tree<'_>, step: usize, first_cell: usize) {
+    fn back_squares(&mut self, tree: &InputTree<'_>, step: usize, first_cell: usize) {
         let q = self.q;
-        let Step {
+        let InputStep {
             histories, kept, ..
         } = tree.steps[step];
         let after = tree.steps[step + 1].histories;
@@ -386,7 +386,7 @@ impl<const K: usize, W: Fn(f64) -> LeafWeights<K>> Visitor for Backward<'_, K, W
         self.pairs[step].fill(0.0);
     }
 
-    fn leaf(&mut self, tree: &Tree<'_>, first_cell: usize, success: f64) {
+    fn leaf(&mut self, tree: &InputTree<'_>, first_cell: usize, success: f64) {
         self.leaves += 1;
         if self.leaves.is_multiple_of(BETWEEN_REPORTS) {
             self.stopped |= self.tally.add(BETWEEN_REPORTS).is_break();
@@ -417,7 +417,7 @@ impl<const K: usize, W: Fn(f64) -> LeafWeights<K>> Visitor for Backward<'_, K, W
         }
     }
 
-    fn back(&mut self, tree: &Tree<'_>, step: usize, first_cell: usize) {
+    fn back(&mut self, tree: &InputTree<'_>, step: usize, first_cell: usize) {
         let q = self.q;
         let kept = tree.steps[step].kept;
         let (before, behind) = self.adjoints.split_at_mut(step + 1);

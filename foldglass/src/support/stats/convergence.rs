@@ -33,7 +33,7 @@ const TAILS: [f64; 2] = [0.05, 0.95];
 /// # Panics
 /// If chains differ in length, or a value is not finite.
 pub fn r_hat<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
-    let halves = Halves::of(chains)?;
+    let halves = HalfChains::of(chains)?;
     let median = quantile(&halves.values, 0.5)?;
     let distances = halves.map(|x| (x - median).abs());
     let of_draws = halves.normal_scores().shrinkage();
@@ -47,7 +47,7 @@ pub fn r_hat<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
 /// # Panics
 /// If chains differ in length, or a value is not finite.
 pub fn effective_size_bulk<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
-    Halves::of(chains)?.normal_scores().effective_size()
+    HalfChains::of(chains)?.normal_scores().effective_size()
 }
 
 /// The same for the tails: the smaller of those for the 5 % and the 95 % quantile.
@@ -55,7 +55,7 @@ pub fn effective_size_bulk<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
 /// # Panics
 /// If chains differ in length, or a value is not finite.
 pub fn effective_size_tail<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
-    let halves = Halves::of(chains)?;
+    let halves = HalfChains::of(chains)?;
     let whole: Vec<f64> = chains.iter().flat_map(|c| c.as_ref()).copied().collect();
     let of_tail = |p| {
         let limit = quantile(&whole, p)?;
@@ -70,18 +70,18 @@ pub fn effective_size_tail<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
 /// # Panics
 /// If chains differ in length, or a value is not finite.
 pub fn effective_size_mean<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
-    Halves::of(chains)?.effective_size()
+    HalfChains::of(chains)?.effective_size()
 }
 
 /// The halves of chains, one after the other. Of an odd number of draws the middle one is left out.
-struct Halves {
+struct HalfChains {
     values: Vec<f64>,
     /// n.
     length: usize,
 }
 
-impl Halves {
-    fn of<C: AsRef<[f64]>>(chains: &[C]) -> Option<Halves> {
+impl HalfChains {
+    fn of<C: AsRef<[f64]>>(chains: &[C]) -> Option<HalfChains> {
         let draws = chains.first()?.as_ref().len();
         let mut values = Vec::new();
         for chain in chains.iter().map(AsRef::as_ref) {
@@ -94,14 +94,14 @@ impl Halves {
             values.extend(&chain[..draws / 2]);
             values.extend(&chain[draws - draws / 2..]);
         }
-        (draws >= FEWEST).then_some(Halves {
+        (draws >= FEWEST).then_some(HalfChains {
             values,
             length: draws / 2,
         })
     }
 
-    fn map(&self, of: impl Fn(f64) -> f64) -> Halves {
-        Halves {
+    fn map(&self, of: impl Fn(f64) -> f64) -> HalfChains {
+        HalfChains {
             values: self.values.iter().map(|&x| of(x)).collect(),
             length: self.length,
         }
@@ -113,7 +113,7 @@ impl Halves {
 
     /// Every value replaced by the normal quantile at (r - 3/8) / (N + 1/4), where r is its rank among all
     /// N, equal ones sharing the mean of theirs (Blom, 1958).
-    fn normal_scores(&self) -> Halves {
+    fn normal_scores(&self) -> HalfChains {
         let mut order: Vec<usize> = (0..self.values.len()).collect();
         order.sort_by(|&a, &b| self.values[a].total_cmp(&self.values[b]));
         let mut scores = vec![0.0; self.values.len()];
@@ -125,7 +125,7 @@ impl Halves {
             equal.iter().for_each(|&place| scores[place] = score);
             before += equal.len();
         }
-        Halves {
+        HalfChains {
             values: scores,
             length: self.length,
         }
@@ -343,7 +343,7 @@ mod tests {
         chains[1]
             .iter_mut()
             .for_each(|x| *x = 0.5 + 8.0 * (*x - 0.5));
-        let halves = Halves::of(&chains).unwrap();
+        let halves = HalfChains::of(&chains).unwrap();
         assert!(halves.normal_scores().shrinkage().unwrap() < 1.01);
         assert!(r_hat(&chains).unwrap() > 1.1);
     }

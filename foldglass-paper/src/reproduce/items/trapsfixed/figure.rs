@@ -33,13 +33,13 @@ const fn look(colour: &'static str, marker: MarkerShape) -> Look {
 }
 
 /// A point of a curve, open where fewer than half of the traps enter it.
-struct Mark {
+struct CurveMark {
     point: PlotPoint,
     open: bool,
 }
 
 /// What a panel shows: a name, its look, its points.
-type Curve = (&'static str, Look, Vec<Mark>);
+type Curve = (&'static str, Look, Vec<CurveMark>);
 
 /// The figure as SVG: families side by side.
 pub fn draw(records: &Records, scale: Scale) -> String {
@@ -170,13 +170,13 @@ fn scene(panel: Panel, curves: &[Curve]) -> Scene {
 }
 
 /// The mean reward of all traps and replicas.
-fn rewards(runs: &[Run<'_>], taus: &[f64]) -> Vec<Mark> {
+fn rewards(runs: &[Run<'_>], taus: &[f64]) -> Vec<CurveMark> {
     let mark = |&tau: &f64| {
         let replicas: Vec<f64> = at(runs, tau)
             .iter()
             .flat_map(|run| run.replicas())
             .collect();
-        Some(Mark {
+        Some(CurveMark {
             point: PlotPoint {
                 x: tau.log10(),
                 y: Summary::of(&replicas)?.mean,
@@ -196,13 +196,13 @@ enum Bars {
 }
 
 /// The mean of a number over the finite-temperature traps.
-fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, bars: Bars) -> Vec<Mark> {
+fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, bars: Bars) -> Vec<CurveMark> {
     let mark = |&tau: &f64| {
         let all = at(runs, tau);
         let values = of_traps(&all, key);
         let summary = Summary::of(&values)?;
         let sd = summary.sd.filter(|_| bars == Bars::Drawn);
-        Some(Mark {
+        Some(CurveMark {
             point: PlotPoint {
                 x: tau.log10(),
                 y: summary.mean,
@@ -218,7 +218,7 @@ fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, bars: Bars) -> Vec<Mark> 
 }
 
 /// Opens a marker.
-fn open(scene: &mut Scene, places: &Places, mark: &Mark) {
+fn open(scene: &mut Scene, places: &Places, mark: &CurveMark) {
     scene.add(Primitive::Circle {
         cx: places.x(mark.point.x),
         cy: places.y(mark.point.y),

@@ -8,16 +8,16 @@ use crate::reward::kernels::Origin;
 
 /// How a node weighs the symbol it draws. Alpha leaves this weight out; post and bbar have it.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Weights {
+pub(crate) struct NodeWeights {
     /// For each entering symbol and each lane (zero on padding), the weight.
     pub entering: Vec<f64>,
     /// Where the next step mixes, for each x_{t+1}, entering symbol and lane: the weight of x_{t+1}.
     pub mixing: Vec<f64>,
 }
 
-impl Weights {
-    pub fn new(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
-        let (extent, law) = (&g.arrays.extent, Law { class, scale });
+impl NodeWeights {
+    pub fn new(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> NodeWeights {
+        let (extent, law) = (&g.arrays.extent, ScaledLaw { class, scale });
         let mut entering = vec![0.0; extent.weights()];
         for symbol in 0..extent.entering {
             for lane in 0..extent.lanes.count {
@@ -30,7 +30,7 @@ impl Weights {
             law.share(node.t + 1, x, from.draw as Symbol)
         };
         let routes = g.routes.as_ref();
-        Weights {
+        NodeWeights {
             entering,
             mixing: routes.map_or(Vec::new(), |routes| routes.weights(mixing)),
         }
@@ -38,12 +38,12 @@ impl Weights {
 }
 
 /// The input law on a scale.
-struct Law<'a> {
+struct ScaledLaw<'a> {
     class: &'a Class,
     scale: Scale,
 }
 
-impl Law<'_> {
+impl ScaledLaw<'_> {
     /// The probability, or integer weight, of `x` at position `t` after `before`.
     fn share(&self, t: usize, before: Symbol, x: Symbol) -> f64 {
         let inputs = self.class.task().inputs();

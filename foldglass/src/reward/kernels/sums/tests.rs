@@ -109,15 +109,15 @@ impl Buffers {
             starts,
             skipped: 0,
             returned: &self.returned,
-            reward: rewards.then_some(Reward {
+            reward: rewards.then_some(StepReward {
                 amount: 0.75,
                 right: &self.right,
             }),
         }
     }
 
-    fn given(&self) -> Given<'_> {
-        Given {
+    fn given(&self) -> PassInputs<'_> {
+        PassInputs {
             policy: &self.policy,
             alpha: &self.alpha,
             weights: &self.weights,
@@ -465,7 +465,7 @@ fn a_buffer_one_entry_short_is_refused() {
         ]: [Vec<f64>; 8] = buffers;
         let mixing = vec![0.0; mixing + usize::from(short == 8)];
         let run = move || {
-            let given = Given {
+            let given = PassInputs {
                 policy: &policy,
                 alpha: &alpha,
                 weights: &weights,

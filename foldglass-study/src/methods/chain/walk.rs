@@ -4,7 +4,7 @@ use foldglass::support::exact::UBig;
 use foldglass::{Code, Reward};
 use serde::{Deserialize, Serialize};
 
-use super::chain::Keeping;
+use super::Keeping;
 
 /// A chain's J so far, as numerators.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
