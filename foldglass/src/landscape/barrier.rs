@@ -72,7 +72,7 @@ pub fn way_out<C: RewardCounter>(
     let known = bound::find(counter, &top, observer)?;
     let bound = lowest(&known, &top);
     let is_level = bound == C::Numerator::default();
-    let mut flood = Flood {
+    let mut flood = BarrierFlood {
         nodes: ShelfNodes::new(start.clone()),
         spills: vec![None],
         waiting: vec![0],
@@ -108,7 +108,7 @@ pub fn way_out<C: RewardCounter>(
 }
 
 /// A flood in progress.
-struct Flood<N> {
+struct BarrierFlood<N> {
     nodes: ShelfNodes,
     /// By code: the least drop, above the water and below the bound, that a change of it leads to.
     spills: Vec<Option<N>>,
@@ -135,7 +135,7 @@ enum End {
     Stopped,
 }
 
-impl<N: Numerator> Flood<N> {
+impl<N: Numerator> BarrierFlood<N> {
     fn run<C: RewardCounter<Numerator = N>>(
         &mut self,
         workers: &mut Workers<C>,

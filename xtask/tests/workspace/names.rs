@@ -1,7 +1,8 @@
-//! No public type of the workspace shares its name with another: whoever reads a name knows the thing.
+//! No public type of the workspace shares its name with another, and no type that modules of a crate share
+//! has the name of another type of that crate: whoever reads a name knows the thing.
 //!
-//! The sources are read as text. A name counts once for each `pub struct`, `enum`, `trait`, `type` or `union`
-//! of it; types that are `pub(crate)` or private do not count, nor do tests, examples and the tasks themselves.
+//! The sources are read as text. A name counts once for each `struct`, `enum`, `trait`, `type` or `union`
+//! of it in a file; associated types do not count, nor do tests, examples and the tasks themselves.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,14 +27,33 @@ const SHARED: [(&str, &str); 5] = [
 /// The kinds of types.
 const KINDS: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
-/// The public types that a source defines.
-fn types(source: &str) -> Vec<&str> {
+/// Who may name a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    /// Its own module.
+    Module,
+    /// Other modules of its crate.
+    Crate,
+    /// Everybody, as far as its module is public.
+    Public,
+}
+
+/// The types that a source defines. Associated types stand indented and are left out.
+fn types(source: &str) -> Vec<(&str, Reach)> {
     let defined = source.lines().filter_map(|line| {
-        let (kind, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
+        let text = line.trim_start();
+        let (reach, rest) = if let Some(rest) = text.strip_prefix("pub ") {
+            (Reach::Public, rest)
+        } else if let Some(rest) = text.strip_prefix("pub(") {
+            (Reach::Crate, rest.split_once(") ")?.1)
+        } else {
+            (Reach::Module, text)
+        };
+        let (kind, rest) = rest.split_once(' ')?;
         let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric());
-        KINDS
-            .contains(&kind)
-            .then(|| &rest[..end.unwrap_or(rest.len())])
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let own = KINDS.contains(&kind) && (kind != "type" || text.len() == line.len());
+        (own && !name.is_empty()).then_some((name, reach))
     });
     defined.collect()
 }
@@ -45,7 +65,8 @@ fn public(root: &Path) -> BTreeMap<String, Vec<PathBuf>> {
         let mut files = Vec::new();
         sources(&root.join(member).join("src"), &mut files);
         for file in files {
-            for name in types(&code(&file)) {
+            let types = types(&code(&file)).into_iter();
+            for (name, _) in types.filter(|(_, reach)| *reach == Reach::Public) {
                 defined
                     .entry(name.to_owned())
                     .or_default()
@@ -80,8 +101,40 @@ fn no_two_public_types_of_the_workspace_share_a_name() {
 }
 
 #[test]
+fn no_type_that_modules_share_has_the_name_of_another_of_its_crate() {
+    let root = workspace();
+    for member in members(&root) {
+        let mut files = Vec::new();
+        sources(&root.join(&member).join("src"), &mut files);
+        let mut defined = BTreeMap::<String, BTreeMap<&Path, Reach>>::new();
+        for file in &files {
+            for (name, reach) in types(&code(file)) {
+                let found = defined.entry(name.to_owned()).or_default();
+                let known = found.entry(file).or_insert(reach);
+                *known = reach.max(*known);
+            }
+        }
+        defined.retain(|_, files| {
+            files.len() > 1 && files.values().any(|reach| *reach > Reach::Module)
+        });
+        assert!(
+            defined.is_empty(),
+            "give each of these types of {member} a name of its own: {defined:#?}"
+        );
+    }
+}
+
+#[test]
 fn types_are_found_in_sources() {
     let source = "pub struct One<T>(T);\npub(crate) struct Two;\n    pub enum Three {\nstruct Four;\n\
-                  pub type Five = u8;\npub fn struct_six() {}\npub trait Seven: Eight {\n";
-    assert_eq!(types(source), ["One", "Three", "Five", "Seven"]);
+                  pub type Five = u8;\npub fn struct_six() {}\npub trait Seven: Eight {\n    type Nine = u8;\n";
+    let names = [
+        ("One", Reach::Public),
+        ("Two", Reach::Crate),
+        ("Three", Reach::Public),
+        ("Four", Reach::Module),
+        ("Five", Reach::Public),
+        ("Seven", Reach::Public),
+    ];
+    assert_eq!(types(source), names);
 }

@@ -30,7 +30,7 @@ pub(super) fn untied(
         .unwrap_or(last);
     let each = numbering.after(common);
     let worker = |()| {
-        let mut descent = Descent::new(flows, numbering);
+        let mut descent = RewardDescent::new(flows, numbering);
         move |number: usize| {
             descent.rewards.clear();
             descent.begin(common, (number * each) as u32);
@@ -43,7 +43,7 @@ pub(super) fn untied(
     })
 }
 
-struct Descent<'a> {
+struct RewardDescent<'a> {
     flows: &'a FlowTable<i64>,
     numbering: &'a Numbering,
     alpha: Vec<i64>,
@@ -53,10 +53,10 @@ struct Descent<'a> {
     rewards: Vec<u64>,
 }
 
-impl<'a> Descent<'a> {
-    fn new(flows: &'a FlowTable<i64>, numbering: &'a Numbering) -> Descent<'a> {
+impl<'a> RewardDescent<'a> {
+    fn new(flows: &'a FlowTable<i64>, numbering: &'a Numbering) -> RewardDescent<'a> {
         let last = flows.steps.last().map_or(0, |step| step.cells.len());
-        Descent {
+        RewardDescent {
             flows,
             numbering,
             alpha: flows.alpha(),

@@ -34,7 +34,7 @@ pub(super) fn check<E: Earnings>(
     let Standing::Exact { codes } = way.standing else {
         return Ok(0);
     };
-    let flood = Flood {
+    let flood = FloodCheck {
         start,
         top: start.reward(),
         height,
@@ -95,7 +95,7 @@ fn follow<E: Earnings>(rollouts: &mut E, way: &WayOut) -> Result<E::Number, Verd
 }
 
 /// A flood to redo.
-struct Flood<'a, E: Earnings> {
+struct FloodCheck<'a, E: Earnings> {
     start: &'a E,
     top: E::Number,
     /// Codes so far below the top are not gone through.
@@ -104,7 +104,7 @@ struct Flood<'a, E: Earnings> {
     codes: usize,
 }
 
-impl<E: Earnings> Flood<'_, E> {
+impl<E: Earnings> FloodCheck<'_, E> {
     /// Goes through the codes, those one change further each time; gives their number, or one more
     /// than there should be.
     fn run(&self, context: Context<'_>) -> Result<usize, VerdictError> {
