@@ -41,7 +41,7 @@ impl PartRecord {
         }
     }
 
-    /// None when it holds what is no number.
+    /// None when it contains something that is not a number.
     fn count(&self) -> Option<Count> {
         let trap = |numbers: &[String; 4]| {
             let [reward, shelf, code, weight] = numbers;

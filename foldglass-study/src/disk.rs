@@ -1,7 +1,7 @@
 //! Writes files so that a crash, a full disk or a kill at any moment leaves the old one or the new
 //! one, whole.
 //!
-//! A link is followed, and what it leads to is replaced. What is no regular file (a device, a pipe)
+//! A link is followed, and what it leads to is replaced. What is not a regular file (a device, a pipe)
 //! is written to as it is: there is nothing to keep whole. A directory is refused.
 //!
 //! A process that is killed leaves its unfinished file. The next one that writes to the directory
@@ -81,7 +81,7 @@ impl Whole {
             return Ok(());
         };
         file.get_ref().sync_all()?;
-        // Its lock is held until it has its name: nobody takes it for what a dead process left.
+        // Its lock is held until it has its name, so that it is not taken for a leftover of a dead process.
         fs::rename(&unfinished, &self.path)?;
         drop(file);
         self.unfinished = None;
@@ -200,7 +200,7 @@ pub fn remove_unfinished(directory: &Path) {
         if !is_unfinished(&entry.file_name().to_string_lossy()) {
             continue;
         }
-        // Where a file system has no locks, nobody can say whether its writer lives.
+        // On a file system without locks it is not known whether its writer lives.
         let Ok(file) = File::options().write(true).open(entry.path()) else {
             continue;
         };

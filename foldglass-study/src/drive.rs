@@ -1,4 +1,4 @@
-//! Advances work in slices of time, asks whether to go on, and keeps it now and then: the one loop of studies and of
+//! Advances work in slices of time, asks whether to continue, and saves it at intervals: the one loop of studies and of
 //! commands that train networks.
 
 use std::time::{Duration, Instant};

@@ -76,7 +76,7 @@ impl UnitGroup {
 }
 
 impl TimeEstimate {
-    /// Groups of so many pieces, each of this relative cost; the pieces of a group all take about the same time.
+    /// Groups of pieces: their number, and the relative cost of each; the pieces of a group all take about the same time.
     pub fn new(groups: impl IntoIterator<Item = (f64, f64)>) -> TimeEstimate {
         let group = |(left, weight)| UnitGroup {
             left,
@@ -215,7 +215,7 @@ mod tests {
         };
         near(noted(&[2.0; 5]).share_seconds(0, 1.0), 2.0 * 256.0);
         near(noted(&[2.0; 5]).share_seconds(0, 0.5), 2.0 * 128.0);
-        // 8 / n: the sum of 256 of them. A worker who does half of them learns as much as one who does all.
+        // 8 / n: the sum of 256 of them. A worker that does half of them learns as much as one that does all.
         let all: f64 = (1..=256).map(|n| 8.0 / f64::from(n)).sum();
         let falling: Vec<f64> = (1..=12).map(|n| 8.0 / f64::from(n)).collect();
         for tried in [3, 5, 12] {

@@ -214,7 +214,7 @@ pub fn execute(
     })
 }
 
-/// Makes a directory one of the study, where nobody else works on the shard.
+/// Makes a directory one of the study, where no other process works on the shard.
 pub(crate) fn open(
     plan: &Plan,
     options: &Options,

@@ -282,7 +282,7 @@ mod tests {
     use std::ops::ControlFlow;
     use std::sync::Mutex;
 
-    /// Keeps notices, and says stop after so many looks.
+    /// Keeps notices, and stops after this number of calls.
     struct Waiting {
         notices: Mutex<Vec<String>>,
         looks: Mutex<usize>,

@@ -63,7 +63,7 @@ pub trait Recipe: Send + Sync {
     /// The bytes that a unit takes.
     fn bytes(&self) -> Option<u128>;
 
-    /// How many numbers the outcome of a run keeps, on a class of so many cells and symbols, beside
+    /// How many numbers the outcome of a run keeps, on a class with these numbers of cells and symbols, beside
     /// the few that every outcome has.
     fn kept(&self, cells: u128, q: u128) -> u128 {
         let _ = (cells, q);

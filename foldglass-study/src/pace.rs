@@ -69,7 +69,7 @@ impl<'a> Pace<'a> {
         self.state().steps.skip(series, steps as f64);
     }
 
-    /// Asks whether to go on, without news.
+    /// Asks whether to continue, without reporting progress.
     pub fn ask(&self) -> ControlFlow<()> {
         self.tell(self.state())
     }

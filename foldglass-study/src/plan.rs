@@ -97,8 +97,8 @@ impl Shard {
         }
     }
 
-    /// Its first of things that stand in a row, every `of`-th being its own, after so many before
-    /// them.
+    /// The index of the shard's first thing in a list of which every `of`-th belongs to it, where `before`
+    /// things come before the list.
     fn first_after(self, before: u128) -> u128 {
         let (first, of) = (self.number as u128 - 1, self.of as u128);
         (first + of - before % of) % of

@@ -138,7 +138,7 @@ fn solved(run: &Record, exact: &str) -> bool {
     run.result.get(exact).and_then(Value::as_str) == Some("1/1")
 }
 
-/// Sums of rounded products may pass 0 and 1 by so much.
+/// Sums of rounded products may pass 0 and 1 by at most this.
 const ROUNDING: f64 = 1e-9;
 
 /// The values between 0 and 1 of a quantity that is a reward or [`SOLVED`].

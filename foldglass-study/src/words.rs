@@ -310,7 +310,7 @@ fn product(file: &Input) -> Result<InputLaw, StudyError> {
 }
 
 /// The words by which a person sets what is wrong with the settings of networks: flags without their dashes, keys of studies
-/// with hyphens for underscores. None where there is no such word.
+/// with hyphens for underscores. None where the word is not known.
 #[cfg(feature = "networks")]
 pub fn of_setting(error: &SettingsError) -> &'static [&'static str] {
     let what = match error {

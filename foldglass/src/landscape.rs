@@ -32,7 +32,7 @@
 //! rows. On correlated parity both find about as many classes, some 750,000 after ten of fourteen steps. But the
 //! census keeps every way to come to a class, since a change within the prefix depends on it, so it goes through all
 //! actions of a step. The density keeps numbers only, merges after every cell, and so leads through steps whose
-//! actions nobody could list.
+//! actions that could not be listed.
 
 pub mod anatomy;
 pub mod barrier;

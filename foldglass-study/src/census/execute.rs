@@ -126,11 +126,11 @@ pub enum Counted {
     Shard,
     /// It was stopped while prefixes were merged, before it counted anything.
     Unbegun,
-    /// It was stopped when so many parts were counted; the same call goes on where records are kept.
+    /// It was stopped after this number of parts; the same call resumes it where records are kept.
     Stopped {
         /// Parts of the shard that are counted, now or before.
         parts: usize,
-        /// Of so many in the shard.
+        /// The number of parts of the shard.
         of: usize,
     },
 }

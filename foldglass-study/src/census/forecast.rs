@@ -164,7 +164,7 @@ impl Trial {
         self.estimate.share_seconds(layer, 1.0).unwrap_or(0.0)
     }
 
-    /// The seconds of a worker who does this share of the parts, or the least where too few were tried.
+    /// The seconds of a worker that does this share of the parts, or the least where too few were tried.
     fn seconds(&self, share: f64) -> f64 {
         let of_layer = |layer| match self.unfinished {
             true => self.estimate.least_seconds(layer, share),

@@ -1,4 +1,4 @@
-//! Reads JSON of any form, and refuses a key that stands twice: which of the two is meant, nobody
+//! Reads JSON of any form, and refuses a key that stands twice: which of the two is meant, no one
 //! knows.
 
 use std::fmt;

@@ -119,7 +119,7 @@ pub(super) struct Keeping {
     pub stop_when_stationary: Option<u64>,
     /// Stop once J is 1.
     pub stop_at_optimum: bool,
-    /// Record J after every so many sweeps.
+    /// Record J each time this number of sweeps has passed.
     pub record_every: Option<u64>,
     /// Record how often the second half had each action of each cell.
     pub marginals: bool,

@@ -306,7 +306,7 @@ impl SampledPlan {
     }
 }
 
-/// Exact rewards before every so many updates.
+/// Exact rewards, at the updates that are recorded.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Traces {
     expected: Vec<f64>,

@@ -243,7 +243,7 @@ impl RunningUnit for TrainUnit {
             if let Some(points) = points.map_err(|error| error.to_string())? {
                 self.note(&points);
             } else if self.fleet.step() == before {
-                // It was told to stop.
+                // It was stopped.
                 break;
             }
         }

@@ -21,7 +21,7 @@ struct Entry {
     key_at: usize,
 }
 
-/// A table being read; keys that nobody asked for are refused.
+/// A table being read; keys that were not asked for are refused.
 struct Reader<'a> {
     text: &'a str,
     table: Table,

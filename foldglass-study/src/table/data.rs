@@ -22,7 +22,7 @@ pub fn data_form(path: &Path) -> Result<Form, String> {
     }
 }
 
-/// A table of results of one class, under way: its file takes its name when it is written.
+/// A table of results of one class, being written: its file takes its name when it is complete.
 pub struct DataFile {
     form: Form,
     path: PathBuf,

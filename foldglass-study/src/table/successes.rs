@@ -91,7 +91,7 @@ impl Rows {
     }
 }
 
-/// A file of rows that is under way.
+/// A file of rows that is being written.
 enum RowParts<'a> {
     Csv(&'a mut Whole),
     #[cfg(feature = "parquet")]

@@ -7,7 +7,7 @@ pub fn is_reward(result: &str) -> bool {
 
 const REWARD: &str = "probability of a right answer";
 
-/// What a column's numbers are in; none where they are no measure of anything, such as names and exact
+/// The unit of a column's numbers; none where they measure nothing, such as names and exact
 /// fractions.
 pub fn unit(column: &str) -> Option<&'static str> {
     // `reward_at_100`: J after that sweep.

@@ -43,7 +43,7 @@ pub const GREEDY_TIE: f64 = 1e-12;
 /// The largest temperature: beyond it tau times an entropy overflows.
 pub const HOTTEST: f64 = 1e300;
 
-/// All that runs need to go on later, with the settings and numbers they were started with.
+/// All that runs need to resume, together with the settings and numbers they were started with.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CaviState {
@@ -53,7 +53,7 @@ pub struct CaviState {
     pub rows: Vec<Vec<f64>>,
     /// The logits likewise, under the gradient rule.
     pub logits: Option<Vec<Vec<f64>>>,
-    /// How far each run's stream has come.
+    /// The position of each run's stream.
     pub positions: Vec<u128>,
 }
 
@@ -102,7 +102,7 @@ impl Runs {
     }
 
     /// Holds the runs to a prior: in place of entropies, divergences from it count. Before the first
-    /// iteration, or where runs that had it are taken up again.
+    /// iteration, or where runs that had it are resumed.
     ///
     /// # Panics
     /// If the prior is of another class.

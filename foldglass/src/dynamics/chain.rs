@@ -140,15 +140,15 @@ impl ChainSettings {
     }
 }
 
-/// All that chains need to go on later, with the settings and numbers they were started with.
+/// All that chains need to resume, together with the settings and numbers they were started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChainState {
     /// The actions of each chain's code.
     pub actions: Vec<Vec<Symbol>>,
-    /// How far each chain's stream has come.
+    /// The position of each chain's stream.
     pub positions: Vec<u128>,
-    /// How far the stream of the order of steps has come.
+    /// The position of the stream of the order of steps.
     pub order_position: u128,
 }
 
@@ -192,7 +192,7 @@ impl Chains {
         layout::side_by_side(class)
     }
 
-    /// How many chains of an order go together on a class, and the bytes that they take.
+    /// How many chains share vectors on a class in this order, and the bytes that they take together.
     pub fn needs(class: &Class, order: Order) -> (usize, Option<u128>) {
         match order {
             Order::Cell => (1, count::bytes(class)),
@@ -261,7 +261,7 @@ impl Chains {
     /// Sweeps every chain once, each at its own temperature (0 accepts no loss).
     ///
     /// # Panics
-    /// If there is not one temperature a chain, none of them negative.
+    /// If there is not one temperature per chain, or one of them is negative.
     pub fn sweep(&mut self, tau: &[f64]) {
         assert_eq!(
             tau.len(),

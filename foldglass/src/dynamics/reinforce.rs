@@ -44,7 +44,7 @@ pub use settings::{LengthGate, Optimizer, ReinforceSettings};
 /// Logits are held between minus this and this, so that they can be compared after steps of any size.
 const LARGEST_LOGIT: f64 = 1e300;
 
-/// All that a run needs to go on later, with the settings and the stream it was started with.
+/// All that a run needs to resume, together with the settings and the stream it was started with.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReinforceState {
@@ -56,7 +56,7 @@ pub struct ReinforceState {
     pub moments: [Vec<f64>; 2],
     /// The lengths that the curriculum has come to.
     pub lengths: usize,
-    /// How far the stream has come.
+    /// The position of the stream.
     pub position: u128,
 }
 
@@ -98,7 +98,7 @@ pub struct SampledTraining {
     settings: ReinforceSettings,
     stream: Stream,
     done: u64,
-    /// The lengths that inputs are drawn from: the first so many of the task.
+    /// The lengths that inputs are drawn from: the first ones of the task.
     lengths: usize,
     logits: Vec<f64>,
     /// softmax of the logits.
@@ -245,7 +245,7 @@ impl SampledTraining {
         self.done
     }
 
-    /// Does so many updates more.
+    /// Does this number of further updates.
     pub fn advance(&mut self, updates: u64) {
         (0..updates).for_each(|_| self.update());
     }

@@ -165,7 +165,7 @@ pub fn sample_inputs(
     Ok(rows)
 }
 
-/// Draws rollouts of a policy, one on each of so many inputs from the law of its class.
+/// Draws rollouts of a policy, one on each of `count` inputs from the law of its class.
 ///
 /// ```
 /// use foldglass::dynamics::rollouts::sample_rollouts;
@@ -265,7 +265,7 @@ struct RolloutRows<'a> {
 }
 
 impl SampledRollouts {
-    /// Room for `group` rollouts on each of so many inputs.
+    /// Space for `group` rollouts on each of `count` inputs.
     fn empty(
         class: &Class,
         count: usize,

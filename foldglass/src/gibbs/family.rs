@@ -219,7 +219,7 @@ impl Family {
         self.first.partition_point(|&first| first <= history)
     }
 
-    /// The history of an input after so many tokens, read as a number in base q.
+    /// The history of an input after this number of tokens, read as a number in base q.
     fn place(&self, input: usize, t: usize, tokens: usize) -> usize {
         self.first[t - 1] + input * self.task.q().pow(t as u32 - 1) + tokens
     }

@@ -9,7 +9,7 @@ use super::marginals::PureState;
 use crate::model::policy::Policy;
 use crate::reward::evaluate::Evaluator;
 
-/// Distributions this far apart are told apart.
+/// Distributions at least this far apart count as different.
 pub const TOLD_APART: f64 = 1e-3;
 
 /// When the chain alone makes a cell active.

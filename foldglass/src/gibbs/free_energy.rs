@@ -54,17 +54,17 @@ impl FreeEnergySettings {
         FreeEnergySettings { seed, ..self }
     }
 
-    /// The same by so many replicas.
+    /// The same with this number of replicas.
     pub fn with_replicas(self, replicas: usize) -> FreeEnergySettings {
         FreeEnergySettings { replicas, ..self }
     }
 
-    /// The same with so many sweeps of learning.
+    /// The same with this number of sweeps of learning.
     pub fn with_learning(self, learning: u64) -> FreeEnergySettings {
         FreeEnergySettings { learning, ..self }
     }
 
-    /// The same with so many sweeps of sampling.
+    /// The same with this number of sweeps of sampling.
     pub fn with_sweeps(self, sweeps: u64) -> FreeEnergySettings {
         FreeEnergySettings { sweeps, ..self }
     }

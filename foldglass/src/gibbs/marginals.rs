@@ -33,7 +33,7 @@ pub struct Trajectories {
 }
 
 impl Trajectories {
-    /// None yet, of codes with so many cells of q actions.
+    /// Empty trajectories of codes with this number of cells of q actions.
     ///
     /// # Panics
     /// If there are more actions than a byte tells apart.
@@ -47,7 +47,7 @@ impl Trajectories {
         }
     }
 
-    /// The bytes of so many sweeps, and of the draws made from them.
+    /// The bytes of this number of sweeps, and of the draws made from them.
     pub fn bytes(cells: usize, replicas: usize, sweeps: u64) -> Option<u128> {
         let all = u128::from(sweeps).checked_mul(replicas as u128)?;
         all.checked_mul(2 * cells as u128 + 8)
@@ -207,7 +207,7 @@ pub struct PureState {
     pub slowest: Option<f64>,
     /// Moving cells that remember too long for their tau_c to be known.
     pub unresolved: usize,
-    /// One in so many sweeps is a draw.
+    /// The number of sweeps from one draw to the next.
     pub thinning: usize,
     /// How alike the replicas are; none where there is one.
     pub agreement: Option<ReplicaAgreement>,

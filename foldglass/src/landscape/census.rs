@@ -146,7 +146,7 @@ struct Frame {
     tolerance: u128,
     /// The code that tracks the fold.
     tracker: Vec<Symbol>,
-    /// Whether codes that forget are told apart.
+    /// Whether codes that forget the state are counted separately.
     splits: bool,
 }
 
@@ -273,7 +273,7 @@ impl Survey {
         (KEPT * 2 * 32 + beginnings::KEPT * beginnings::KEPT_BYTES) as u128
     }
 
-    /// Merges the prefixes of so many steps at most. A census of other steps has other parts.
+    /// Merges the prefixes of at most this number of steps. A census of other steps has other parts.
     pub fn at_most(self, steps: usize) -> Survey {
         Survey {
             most: steps,
@@ -381,7 +381,7 @@ impl Census {
         self.merged.prefix_classes().len() - 1
     }
 
-    /// The prefixes of so many steps that are told apart: by number of steps, from none on.
+    /// The distinct prefixes: by number of steps, from none on.
     pub fn prefixes(&self) -> Vec<usize> {
         self.merged.prefix_classes()
     }

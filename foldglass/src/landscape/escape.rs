@@ -22,7 +22,7 @@
 //! context. Where two states of step t have a token in common in a context (a collision)
 //! 1. each state gets one token there, among those with the largest W_t(v, ., s_t) (*consolidate*);
 //! 2. a state that shares its token gets one that no cell emits in this context. The cells that will
-//!    read the new token are consulted by nobody: they are set to what is best for the state
+//!    read the new token are not consulted: they are set to what is best for the state
 //!    (*prepare*), then the cells that lead to the state emit it (*reroute*).
 //!
 //! At the last step every cell takes the right answer (*finish*).

@@ -65,7 +65,7 @@ pub enum GaugeError {
         "steps {0} and {1} rename tokens differently: they share cells, or lead to cells shared"
     )]
     Shared(usize, usize),
-    /// Too many relabellings that cannot be told apart before the end.
+    /// Too many relabellings remain indistinguishable before the end.
     #[error(
         "step {step} leaves {tokens} of {q} tokens unused: more than {MOST} relabellings would have \
          to be compared"

@@ -20,7 +20,7 @@ impl Packing {
         (cells <= (128 / bits) as usize).then_some(Packing { bits })
     }
 
-    /// The bits of so many actions.
+    /// The bits of this number of actions.
     pub fn bits(self, cells: usize) -> u32 {
         self.bits * cells as u32
     }

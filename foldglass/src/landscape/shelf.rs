@@ -109,7 +109,7 @@ impl<N: Numerator> Search<N> {
         }
     }
 
-    /// Goes on until the verdict is known, or until told to stop. The observer hears how many of the
+    /// Searches until the verdict is known or the observer stops it. The observer is given how many of the
     /// codes found so far were looked at.
     pub fn explore<C: RewardCounter<Numerator = N>>(
         &mut self,

@@ -239,7 +239,7 @@ impl<const N: usize, W: WalkWeight> StateWeights<N, W> {
         places
     }
 
-    /// No inputs, with so many windows and histories.
+    /// Empty weights, for this number of windows and histories.
     fn empty(&self, windows: usize, histories: usize) -> StateWeights<N, W> {
         let size = windows * histories.pow(N as u32) * self.states * self.lasts;
         StateWeights {

@@ -35,7 +35,7 @@ trait Earnings: Clone + Send + Sync {
     fn set(&mut self, cell: usize, action: Symbol);
 }
 
-/// Whether all inputs of a class are listed, so that their rollouts have at most so many steps.
+/// Whether all inputs of a class are listed: they are where their rollouts have at most this number of steps.
 fn are_listed(class: &Class, most_steps: u128) -> bool {
     let task = class.task();
     let length = task.longest();

@@ -49,7 +49,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// The sizes for so many replicas, on vectors of so many lanes.
+    /// The sizes for a number of replicas, on vectors of `width` lanes.
     pub fn new(class: &Class, replicas: usize, width: usize) -> Sizes {
         let mut sizes = Sizes::default();
         for group in class.groups() {
@@ -58,7 +58,7 @@ impl Sizes {
         sizes
     }
 
-    /// Adds a group of so many cells, padding included, and returns its ranges in both tables.
+    /// Adds a group with this number of cells, padding included, and returns its ranges in both tables.
     fn take(&mut self, class: &Class, cells: usize) -> (Range<usize>, Range<usize>) {
         let start = *self;
         self.entries += cells * class.q();
@@ -95,7 +95,7 @@ impl CellPlace {
 }
 
 impl Layout {
-    /// The layout for so many replicas, on vectors of so many lanes.
+    /// The layout for a number of replicas, on vectors of `width` lanes.
     pub fn new(class: &Class, replicas: usize, width: usize) -> Layout {
         let mut sizes = Sizes::default();
         let groups = class.groups().iter().map(|group| {

@@ -139,7 +139,7 @@ pub(crate) struct InputSums<const K: usize> {
     pub squares: Vec<f64>,
 }
 
-/// The multiplications that [`sums`] takes for so many tables, with or without squares.
+/// The multiplications that [`sums`] takes for this number of tables, with or without squares.
 pub(crate) fn operations(class: &Class, tables: usize, squares: bool) -> f64 {
     let lengths = 0..class.task().lengths().len();
     lengths

@@ -42,7 +42,7 @@ pub const MOST_INPUTS: u64 = 10_000_000;
 /// The most multiplications of an exact sum.
 const MOST_OPERATIONS: f64 = 4e9;
 
-/// The cheaper of these passes and the tree with so many tables, with or without squares; sampled where both are beyond
+/// The cheaper of these passes and the tree with this number of tables, with or without squares; sampled where both are beyond
 /// reach.
 pub(crate) fn choose(
     class: &Class,

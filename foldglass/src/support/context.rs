@@ -1,4 +1,4 @@
-//! Holds what a computation may take and who watches it: one value for every engine.
+//! Holds the memory, the threads and the observer of a computation: one value for every engine.
 
 use super::memory::Allowance;
 use super::watch::{Observer, Unwatched};
@@ -7,7 +7,7 @@ use std::fmt;
 /// The memory and the threads that a computation may take, and the observer that it reports to.
 ///
 /// A function that may take long has a context as its last argument. The default is 8 GiB, all threads of the
-/// machine and nobody who watches.
+/// machine and no observer.
 ///
 /// ```
 /// use foldglass::{Allowance, Context};
@@ -46,7 +46,7 @@ impl<'a> Context<'a> {
         Context { memory, ..self }
     }
 
-    /// The same on so many threads; 0 stands for 1.
+    /// The same on this number of threads; 0 stands for 1.
     pub fn with_threads(self, threads: usize) -> Context<'a> {
         let threads = threads.max(1);
         Context { threads, ..self }

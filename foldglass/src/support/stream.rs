@@ -1,6 +1,6 @@
 //! Draws random numbers from numbered streams: one seed, one stream a run or chain.
 //!
-//! A stream is addressed by (seed, number, position), so that a run can be interrupted and taken up
+//! A stream is addressed by (seed, number, position), so that a run can be interrupted and resumed
 //! again anywhere, and its result does not depend on what runs beside it.
 
 use rand::{Rng, SeedableRng};

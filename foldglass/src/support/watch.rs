@@ -1,4 +1,4 @@
-//! Hears how far a computation is, and answers whether it goes on.
+//! Reports the progress of a computation to an observer, which may stop it.
 //!
 //! One observer serves every engine, whatever shows the progress: a terminal, a notebook, a page.
 
@@ -21,7 +21,7 @@ pub struct Progress<'a> {
     pub share: Option<f64>,
 }
 
-/// Hears of progress from any thread and answers whether to go on. An engine asks several times a
+/// Receives progress from any thread and returns whether to continue. An engine asks several times a
 /// second; it stops soon after the first `Break` and says in its result that it was stopped.
 pub trait Observer: Sync {
     /// Takes note of it.
@@ -86,7 +86,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Whether to go on.
+    /// Whether to continue.
     pub fn go_on(&mut self) -> Result<(), Stopped> {
         if self.calls > 0 {
             self.calls -= 1;
@@ -109,7 +109,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// Adds up what several threads have done, for an observer that hears of the sum.
+/// Adds up what several threads have done, for an observer that receives the sum.
 pub struct Tally<'a> {
     observer: &'a dyn Observer,
     unit: &'a str,
@@ -136,7 +136,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Adds what was just done, which may be nothing, and says whether to go on.
+    /// Adds what was just done, which may be nothing, and returns whether to continue.
     pub fn add(&self, more: u64) -> ControlFlow<()> {
         let done = {
             let mut done = self.done.lock().expect("no panic while it is held");

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::CaviPlan;
 use crate::method::{Fields, Recipe, RunOutcome, RunningUnit, put, put_some};
 
-/// What is kept of a run while those beside it go on.
+/// What is kept of a run while those beside it continue.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct KeptRun {
     /// J of the policies so far, each before its iteration.
@@ -41,8 +41,8 @@ pub(super) struct CaviUnit {
 }
 
 impl CaviUnit {
-    /// Keeps how the runs stand that have just converged: those beside them go on, and they with
-    /// them.
+    /// Keeps the outcomes of runs that have just converged: they are iterated on as long as a run beside them
+    /// is.
     pub fn look(&mut self) {
         let Some(residual) = self.plan.stop_at_convergence else {
             return;

@@ -80,8 +80,7 @@ impl ChainUnit {
         self.keep_codes();
     }
 
-    /// Keeps the codes of chains that have just stopped: those beside them may go on, and they with
-    /// them.
+    /// Keeps the codes of chains that have just stopped: they are swept on as long as a chain beside them is.
     pub fn keep_codes(&mut self) {
         if !self.plan.keeping.code {
             return;

@@ -20,7 +20,7 @@ pub(super) struct Walk {
     late: Vec<u8>,
     /// J after the checkpoints that are past.
     marks: Vec<u128>,
-    /// J after every so many sweeps, where it is traced.
+    /// J at the recorded sweeps, where it is recorded.
     pub trace: Vec<u128>,
     /// By cell and action, how often the second half had it, where that is kept.
     pub counts: Vec<u64>,
@@ -55,7 +55,7 @@ impl Walk {
         }
     }
 
-    /// Whether the chain has stopped: what it does afterwards, beside chains that go on, is not its
+    /// Whether the chain has stopped: its later sweeps, beside chains that continue, are not its
     /// own.
     pub fn stopped(&self) -> bool {
         self.stopped

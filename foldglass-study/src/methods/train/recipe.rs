@@ -28,7 +28,7 @@ pub struct Train;
 pub(super) struct TrainPlan {
     pub class: Class,
     pub settings: FleetSettings,
-    /// Record a point of the curve each time so many steps have passed.
+    /// Record a point of the curve each time this number of steps has passed.
     pub record_every: Option<u64>,
     /// Read networks back as codes of the class.
     pub read_back: bool,
@@ -255,7 +255,7 @@ impl TrainPlan {
         streams.numbers.clone().map(model).collect()
     }
 
-    /// Makes back ends in so much memory.
+    /// Makes back ends within this memory.
     fn maker(&self, allowance: Allowance) -> Maker {
         Maker::new(self.place, self.precision, allowance).expect("it was checked")
     }

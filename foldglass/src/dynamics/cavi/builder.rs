@@ -18,7 +18,7 @@ pub struct RunsBuilder<'a> {
 }
 
 impl Runs {
-    /// Runs of these settings on a class: run 0 of seed 0, within 8 GiB, unless told otherwise.
+    /// Runs of these settings on a class: run 0 of seed 0, within 8 GiB, by default.
     pub fn builder(class: &Class, settings: CaviSettings) -> RunsBuilder<'_> {
         RunsBuilder {
             class,

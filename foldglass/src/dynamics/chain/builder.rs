@@ -22,7 +22,7 @@ pub struct ChainsBuilder<'a> {
 }
 
 impl Chains {
-    /// Chains of these settings on a class: chain 0 of seed 0, within 8 GiB, unless told otherwise.
+    /// Chains of these settings on a class: chain 0 of seed 0, within 8 GiB, by default.
     pub fn builder(class: &Class, settings: ChainSettings) -> ChainsBuilder<'_> {
         ChainsBuilder {
             class,

@@ -1,4 +1,4 @@
-//! Runs one chain a temperature and swaps temperatures between them: parallel tempering.
+//! Runs one chain per temperature and swaps temperatures between them: parallel tempering.
 //!
 //! A ladder is tau_0 <= tau_1 <= .., the coldest first; its places are rungs. A replica is a chain
 //! of [`Chains`]; at any time each rung holds one replica. The rungs together sample the product of
@@ -58,7 +58,7 @@ pub enum Leg {
     FromHot,
 }
 
-/// All that tempering needs to go on later, with the ladder, settings and number it was started
+/// All that tempering needs to resume, together with the ladder, settings and number it was started
 /// with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -67,7 +67,7 @@ pub struct TemperingState {
     pub groups: Vec<ChainState>,
     /// The rung of each replica.
     pub rungs: Vec<usize>,
-    /// How far the stream of the swaps has come.
+    /// The position of the stream of the swaps.
     pub position: u128,
     /// Sweeps done.
     pub sweeps: u64,
@@ -89,7 +89,7 @@ pub struct TemperingState {
 ///
 /// **Streams.** Replica i of tempering number n is chain n S + i of the seed, where S is the number
 /// of rungs rounded up to a multiple of [`Chains::side_by_side`]: temperings share no stream and no
-/// order of steps. Swaps draw from stream 3 * 2^62 + n, one number a pair tried; chains have streams
+/// order of steps. Swaps draw from stream 3 * 2^62 + n, one number per pair tried; chains have streams
 /// below 2^62 and their groups between 2^63 and 3 * 2^62.
 ///
 /// ```
@@ -245,7 +245,7 @@ impl TemperingBuilder<'_> {
 }
 
 impl Tempering {
-    /// Tempering on a ladder that ascends, number 0 of seed 0, within 8 GiB, unless told otherwise. Temperatures may
+    /// Tempering on a ladder that ascends, number 0 of seed 0, within 8 GiB, by default. Temperatures may
     /// be equal, 0 or infinite.
     pub fn builder<'a>(
         class: &'a Class,
@@ -259,7 +259,7 @@ impl Tempering {
         }
     }
 
-    /// The bytes that a ladder of so many rungs takes.
+    /// The bytes that a ladder of this number of rungs takes.
     pub fn bytes(class: &Class, order: Order, rungs: usize) -> Option<u128> {
         let (together, each) = Chains::needs(class, order);
         each?.checked_mul(rungs.div_ceil(together) as u128)

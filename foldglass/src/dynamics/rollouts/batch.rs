@@ -80,7 +80,7 @@ impl RolloutBatch {
         }
     }
 
-    /// The bytes that so many inputs take, at most.
+    /// The most bytes that this number of inputs takes.
     pub fn bytes(class: &Class, group: usize, count: usize) -> Option<u128> {
         let longest = class.task().longest() as u128;
         let (count, group) = (count as u128, group as u128);

@@ -24,7 +24,7 @@ const TABLES: usize = 64;
 /// Summaries between two reports.
 const BETWEEN_REPORTS: usize = 4096;
 
-/// The same in time, looked at once in so many rows.
+/// The same in time; the clock is read once per this number of rows.
 const PATIENCE: Duration = Duration::from_millis(100);
 const BETWEEN_CLOCKS: usize = 16;
 

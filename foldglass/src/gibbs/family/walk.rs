@@ -105,7 +105,7 @@ impl<'a> FamilyWalk<'a> {
         }
     }
 
-    /// Averages over so many sweeps, after others that are not counted.
+    /// Averages over `sweeps` sweeps, after others that are not counted.
     pub fn averages(&mut self, settings: &FamilySettings, before: u64, sweeps: u64) -> Averages {
         (0..before).for_each(|_| self.sweep(settings));
         let mut sum = RunningMeans::default();

@@ -24,7 +24,7 @@ const BETWEEN_REPORTS: u64 = 256;
 /// level.
 const LARGEST_STEP: f64 = 0.05;
 
-/// One part in so many of the samples is left out at the start.
+/// The first 1 / BURN_IN of the samples is left out.
 const BURN_IN: u64 = 10;
 
 /// ln of a sum of exponentials, and the mean of J under their weights.
@@ -130,7 +130,7 @@ pub(super) struct ReplicaOutcome {
 }
 
 impl ReplicaOutcome {
-    /// The bytes of one at so many temperatures, at least.
+    /// The least number of bytes of one outcome at this number of temperatures.
     pub fn bytes(temperatures: usize) -> u128 {
         let each = 2 * size_of::<Within>() + size_of::<usize>();
         (size_of::<ReplicaOutcome>() + temperatures * each) as u128

@@ -237,7 +237,7 @@ fn own_norm(p: &[f64]) -> f64 {
     square.sqrt()
 }
 
-/// Pairs of n things, all or so many random ones.
+/// Pairs of n things: all, or `most` random ones.
 fn pairs(n: usize, most: usize, stream: &mut Stream) -> Vec<[usize; 2]> {
     if n < 2 {
         return Vec::new();

@@ -58,14 +58,14 @@ pub struct Sampled {
     pub replicas_agree: bool,
 }
 
-/// Where the memory of a chain is not known, so many measurements are made.
+/// The number of measurements where the memory of a chain is not known.
 const FEW: u64 = 16;
 
 /// A chi-square test that fails this rarely when all is well says that replicas disagree.
 const LEVEL: f64 = 0.01;
 
 /// Samples overlaps: every replica does its sweeps once to forget its start, and once more while all
-/// pairs are compared, every so many sweeps that what is compared is nearly independent.
+/// pairs are compared at intervals of sweeps after which the codes are nearly independent.
 ///
 /// # Panics
 /// If there are fewer than 2 replicas or sweeps, or the temperature is negative.

@@ -3,7 +3,7 @@
 //!
 //! The weights alpha that a prefix sends on matter to a change of a later step only by what two
 //! suffixes earn differently: by alpha * (beta - beta'). The differences of all suffixes span a
-//! space, and two prefixes whose weights have the same product with a basis of it cannot be told
+//! space, and two prefixes whose weights have the same product with a basis of it cannot be distinguished
 //! apart by any change after them. The same holds of suffixes, with the differences of the weights
 //! of prefixes.
 //!

@@ -340,7 +340,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Sets the cells that read a token nobody emits in context v to what is best for state s.
+    /// Sets the cells that read a token that is never emitted in context v to what is best for state s.
     fn prepare(&mut self, n: usize, (v, s): (Kept, Symbol), unused: Symbol) {
         let q = self.class.q();
         for (child, w) in self.next(n, v) {

@@ -25,7 +25,7 @@ pub struct Canonical {
     pub orbit: UBig,
 }
 
-/// A relabelling as far as it is decided, by class of steps; so many rename alike what follows.
+/// A partly decided relabelling, by class of steps, and how many relabellings rename the rest alike.
 #[derive(Clone)]
 struct Survivor {
     decided: Vec<Option<Vec<Symbol>>>,

@@ -55,7 +55,7 @@ impl Part {
         self.some as f64 / self.all as f64
     }
 
-    /// In which of so many equal intervals of [0, 1] the share lies; the last holds 1.
+    /// The index of the share among `bins` equal intervals of [0, 1]; the last includes 1.
     pub fn bin(&self, bins: usize) -> usize {
         let place = self.some * bins as u128 / self.all;
         (place as usize).min(bins - 1)
@@ -88,7 +88,7 @@ pub struct Overlaps {
     class: Class,
     /// By step, whether tokens keep their names.
     fixed: Vec<bool>,
-    /// By number of positions, what a weight of so many is multiplied by.
+    /// By number of positions, the factor of a weight of inputs of that length.
     lifts: Vec<u128>,
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn best_matching(q: usize, table: &[u128]) -> u128 {
         return (a + d).max(b + c);
     }
     let most = table.iter().copied().max().unwrap_or(0);
-    // Costs to be made small, none negative; number 0 of rows and columns is nobody.
+    // Costs to be minimised, none negative; index 0 of rows and columns means "unassigned".
     let cost = |row: usize, column: usize| (most - table[(row - 1) * q + column - 1]) as i128;
     let (mut of_row, mut of_column) = (vec![0i128; q + 1], vec![0i128; q + 1]);
     let mut row_of = vec![0usize; q + 1];

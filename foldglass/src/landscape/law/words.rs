@@ -99,7 +99,7 @@ pub fn correlated(length: usize, repeats: u32, of: u32) -> Law {
 fn ignored(downs: &[usize]) -> Vec<usize> {
     let mut ends: Vec<usize> = Vec::new();
     for position in downs.iter().flat_map(|place| [place + 2, place + 3]) {
-        // The end of a stretch that goes on is none.
+        // The end of a stretch that continues is not an end.
         if ends.last() == Some(&position) {
             ends.pop();
         } else {

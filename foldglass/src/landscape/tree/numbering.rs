@@ -2,7 +2,7 @@
 //!
 //! Where tokens are named, a code counts only if the cells of a step first emit their tokens in the
 //! order 0, 1, ..: its next action is one that was used, or the first that was not. The number of a
-//! code is a sum over its cells: the action, times the number of ways to go on after any smaller one.
+//! code is a sum over its cells: the action, times the number of completions after any smaller one.
 
 use crate::model::operation::Symbol;
 use std::ops::Range;
@@ -110,7 +110,7 @@ impl Numbering {
             let mut used = self.used(span);
             for cell in span.cells.clone() {
                 let unit = self.unit(cell, used);
-                // After the used ones comes the first that was not, which has more ways to go on.
+                // After the used actions comes the first unused one, which has more completions.
                 let action = ((rest / unit) as usize).min(used);
                 rest -= action as u32 * unit;
                 actions[cell] = action as Symbol;
@@ -124,7 +124,7 @@ impl Numbering {
     }
 }
 
-/// By the cells still to come, none first, and by the tokens used before them: the ways to go on.
+/// By the cells still to come, none first, and by the tokens used before them: the number of completions.
 /// None where there are more than 128 bits can number.
 fn ways(q: usize, span: &Span) -> Vec<Vec<Option<u128>>> {
     let mut table = vec![vec![Some(1u128); q + 1]];

@@ -7,7 +7,7 @@
 //!
 //! `barriers -G Q2 --max 0 --minh 0.5 --bsize FILE` (`-G Q3,ABC` for three actions, and so on) finds the
 //! leaves: without `-G` it takes the strings for RNA, for three to six actions it packs them and stops
-//! unless it is told the alphabet, without `--max 0` it stops at 100 leaves, and less than one unit is a
+//! unless the alphabet is given, without `--max 0` it stops at 100 leaves, and less than one unit is a
 //! plateau, not a barrier. Energies that differ by no more than 2^-23 of themselves count as equal.
 //!
 //! Its barriers are to any minimum at least as deep, ours to a higher reward: where leaves of one
@@ -65,7 +65,7 @@ impl Vienna<'_> {
         Reward::new(self.unit, self.levels.class.task().denominator())
     }
 
-    /// What `barriers` has to be told about the graph: `Q2`, `Q3,ABC`, .., `Q7`, ..
+    /// The option of `barriers` that describes the graph: `Q2`, `Q3,ABC`, .., `Q7`, ..
     pub fn graph(&self) -> String {
         let q = self.letters.len();
         if !(3..=PACKED).contains(&q) {

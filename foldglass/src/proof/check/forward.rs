@@ -300,7 +300,7 @@ impl Earnings for Forward {
     fn set(&mut self, cell: usize, action: Symbol) {
         self.code.set(cell, action);
         self.earned = Vec::new();
-        // What nobody consults earns nothing, whatever it says.
+        // A cell that no rollout consults earns nothing, whatever its action.
         if self.consulted[cell] {
             self.count();
         }

@@ -40,7 +40,7 @@ pub(super) const MOST_STEPS: u128 = 1 << 30;
 /// How many codes of a bounded shelf have all their single-cell changes looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// At most so many, evenly spaced, the first and the last among them.
+    /// At most this number, evenly spaced, the first and the last among them.
     Sample(usize),
     /// Every one.
     All,
@@ -57,7 +57,7 @@ pub struct Checked {
     pub flooded: usize,
 }
 
-/// Checks a verdict; the observer hears how many codes were gone through, of how many. Each thread takes its
+/// Checks a verdict; the observer receives the number of codes checked, and of how many. Each thread takes its
 /// share of the memory.
 ///
 /// ```
@@ -306,7 +306,7 @@ impl<N: Clone + Default + Ord + Send + Sync> CheckedShelf<'_, N> {
         }
     }
 
-    /// Whether all changes of a code are looked at: so many, evenly spaced, the first and the last
+    /// Whether all changes of a code are looked at: this number, evenly spaced, the first and the last
     /// among them.
     fn is_looked_at(&self, number: usize) -> bool {
         if self.looked_at <= 1 {

@@ -96,7 +96,7 @@ impl Passes {
         })
     }
 
-    /// The sizes of the tables of so many policies side by side, on this machine.
+    /// The sizes of the tables of this number of policies side by side, on this machine.
     pub fn sizes(class: &Class, replicas: usize) -> Sizes {
         Sizes::new(class, replicas, kernels::width())
     }
@@ -173,7 +173,7 @@ impl Passes {
         let (g, extent) = (&*step.geometry, &step.geometry.arrays.extent);
         let Messages { sent, returned } = &mut self.messages;
         let (alpha, weights) = (&sent[step.alpha..], &step.weights.entering);
-        // What comes back lies behind what goes on.
+        // The messages returned to this node lie behind its own.
         let end = step.returned + extent.alpha();
         let (message, behind) = returned.split_at_mut(end);
         let message = &mut message[step.returned..];

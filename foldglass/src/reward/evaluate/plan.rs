@@ -5,7 +5,7 @@
 //! Letters: q symbols; x the window; s a fold; y the token that the step forgets, a its own token.
 //!
 //! **Roles** (`layout`). A step at t draws one symbol, the newest of its window: it *enters*.
-//! One symbol, the oldest, *leaves*: nobody reads it after the step. The others are the *middle*. What
+//! One symbol, the oldest, *leaves*: no later step reads it. The others are the *middle*. What
 //! happened before cannot depend on the symbol that enters, nor what comes after on the one that
 //! leaves. So for one reading of the middle, a step is products of three small matrices:
 //!
@@ -181,7 +181,7 @@ impl Plan {
             let child = children[n].last().map(|&child| &nodes[child]);
             let geometry = parts.geometry(layout, node, child);
             let extent = &geometry.arrays.extent;
-            // The message before t = 1, of which nothing has happened yet, is nobody's.
+            // No node sends the message that is read at t = 1.
             let alpha = node
                 .parent
                 .map_or(plan.sent_size, |parent| plan.sent[parent].start);

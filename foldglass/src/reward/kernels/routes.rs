@@ -280,7 +280,7 @@ impl Routes {
         }
     }
 
-    /// Whether they are those of a step so large.
+    /// Whether these are the routes of a step of this extent.
     #[inline]
     pub fn is_of(&self, extent: &Extent) -> bool {
         let sizes = [self.states, self.entering, self.actions];

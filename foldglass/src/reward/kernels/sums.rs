@@ -117,7 +117,7 @@ pub(super) struct TileStrides {
 }
 
 impl Tile {
-    /// By j, state and lane; of a lane alone by state and j, which has so many values.
+    /// By j, state and lane; of a lone lane by state and j, where j has `columns` values.
     #[inline(always)]
     pub fn block(&self, columns: usize) -> TileStrides {
         match self.panel.width {
@@ -196,7 +196,7 @@ pub(crate) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// The same for panels, which may go on several threads.
+    /// The same for panels, which may run on several threads.
     pub(super) fn targets(&mut self) -> Targets {
         let wanted = |to: &mut [f64]| (!to.is_empty()).then_some(to.as_mut_ptr());
         Targets {
@@ -225,7 +225,7 @@ unsafe impl Send for Targets {}
 // SAFETY: a shared reference gives only copies of the pointers, which write disjoint places, as for `Send`.
 unsafe impl Sync for Targets {}
 
-/// Entries of a step's table from which on its panels go on several threads: tens of microseconds of
+/// The least number of entries of a step's table for which its panels run on several threads: tens of microseconds of
 /// work, a few times what it takes to wake another.
 const WIDE: usize = 1 << 16;
 
@@ -256,7 +256,7 @@ impl Sums {
         }
     }
 
-    /// Whether its panels may go on several threads.
+    /// Whether its panels may run on several threads.
     pub fn is_wide(&self) -> bool {
         self.sizes.entries >= WIDE
     }

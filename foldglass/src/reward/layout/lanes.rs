@@ -102,7 +102,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// The lanes of so many readings of the middle, in panels as wide as the vectors; several replicas of
+    /// The lanes of this number of readings of the middle, in panels as wide as the vectors; several replicas of
     /// one reading stay in one panel. The first step sums over nothing: its panels are short and so may be
     /// wide.
     pub fn new(readings: usize, replicas: usize, is_first: bool, width: usize) -> Lanes {
@@ -155,12 +155,12 @@ impl Lanes {
         }
     }
 
-    /// The size of an array of so many rows of all lanes.
+    /// The size of an array of `rows` rows of all lanes.
     pub fn size(&self, rows: usize) -> usize {
         rows * (self.row + usize::from(self.has_lone))
     }
 
-    /// Where a lane of a row lies in an array of so many rows.
+    /// Where a lane of a row lies in an array of `rows` rows.
     #[inline]
     pub fn place(&self, rows: usize, row: usize, lane: usize) -> usize {
         if self.has_lone && lane + 1 == self.count {

@@ -78,7 +78,7 @@ pub(super) fn steps(class: &Class, which: usize) -> Vec<InputStep<'_>> {
 }
 
 impl<'a> InputTree<'a> {
-    /// The multiplications of a walk there and back, with so many tables of sums, and with squares or without.
+    /// The multiplications of a walk there and back, with this number of tables of sums, and with squares or without.
     pub fn operations(class: &Class, which: usize, tables: usize, squares: bool) -> f64 {
         let counts = beginnings(class.task(), class.task().lengths()[which]);
         let steps = steps(class, which);
