@@ -9,10 +9,10 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod aligned;
-mod carry;
 mod panel;
 mod product;
 mod routes;
+mod scatter;
 mod soften;
 mod sums;
 mod transpose;
@@ -21,9 +21,9 @@ mod visits;
 
 use crate::reward::layout::PANEL;
 pub(crate) use aligned::Aligned;
-use carry::{Carriers, Returned};
 use product::Product;
 pub(crate) use routes::{Landing, Moves, Origin, Routes};
+use scatter::{Returned, Transfers};
 pub(crate) use soften::Soften;
 pub(crate) use sums::{Coming, Extent, PassInputs, Results, StepReward, Sums};
 use sums::{Targets, Tile};
@@ -111,7 +111,7 @@ pub(crate) struct Kernels {
     /// For panels of eight lanes, and for narrower ones.
     wide: Loops,
     narrow: Loops,
-    carriers: Carriers,
+    transfers: Transfers,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -129,7 +129,7 @@ const AVX2: Kernels = {
             ..narrow
         },
         narrow,
-        carriers: Carriers::AVX2,
+        transfers: Transfers::AVX2,
     }
 };
 
@@ -145,7 +145,7 @@ const PORTABLE: Kernels = {
     Kernels {
         wide: loops,
         narrow: loops,
-        carriers: Carriers::PORTABLE,
+        transfers: Transfers::PORTABLE,
     }
 };
 
@@ -258,10 +258,10 @@ impl Kernels {
             // writes. Any two tiles differ in their lanes, history or states, so they write disjoint places.
             unsafe {
                 match tile.panel.width {
-                    1 => self.forward_alone(work, tile, given, scratch),
+                    1 => self.forward_lone(work, tile, given, scratch),
                     width => (self.loops(width).panels.forward)(work, tile, given, scratch),
                 }
-                routes.send(&self.carriers, tile, mixing, scratch, to.place());
+                routes.scatter(&self.transfers, tile, mixing, scratch, to.place());
             }
         });
     }
@@ -286,9 +286,9 @@ impl Kernels {
             // SAFETY: just checked, and the machine has the instructions; tiles write to lanes and
             // cells of their own, or add to those of tiles before them in the panel.
             unsafe {
-                self.bring_back(work, tile, given, coming, scratch);
+                self.gather_bbar(work, tile, given, coming, scratch);
                 match tile.panel.width {
-                    1 => self.backward_alone(work, tile, given, scratch, to),
+                    1 => self.backward_lone(work, tile, given, scratch, to),
                     width => (self.loops(width).panels.backward)(work, tile, given, scratch, to),
                 }
             }
@@ -300,7 +300,7 @@ impl Kernels {
     /// # Safety
     /// The buffers are those of `backward`, checked.
     #[inline(always)]
-    unsafe fn bring_back(
+    unsafe fn gather_bbar(
         &self,
         work: &Sums,
         tile: Tile,
@@ -320,8 +320,8 @@ impl Kernels {
             };
             let routes = coming.routes.expect("routes of what came back");
             // SAFETY: `backward` has checked the buffers, and `coming.check` the routes, for the machine's own
-            // carriers.
-            unsafe { routes.bring_back(&self.carriers, tile, from, bbar) };
+            // transfers.
+            unsafe { routes.gather(&self.transfers, tile, from, bbar) };
         }
         if let Some(reward) = coming.reward {
             work.add_reward(tile, given.weights, reward, bbar);

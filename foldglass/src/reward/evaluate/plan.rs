@@ -41,8 +41,8 @@
 //!
 //! **Routes** (`routes`). From one step to the next the symbol that entered becomes the last digit
 //! of a lane, the first digit of a lane becomes the symbol that leaves, a becomes y, and the fold moves
-//! by x_{t+1}. So a number of post is carried to alpha of the next step (`kernels::routes`), and beta
-//! back to bbar by the same way, a panel at a time.
+//! by x_{t+1}. So post is scattered to alpha of the next step (`kernels::routes`), and beta gathered
+//! into bbar by the same places, a panel at a time.
 //!
 //! **Where it is otherwise.** At t = 1 all symbols are new and there is no fold yet: alpha is one
 //! number, 1, the weight is that of the whole window, and the fold after it is x_1. At the end of the

@@ -124,7 +124,7 @@ impl Product {
 }
 
 /// How the matrices of one lane lie in scratch, one behind the other.
-pub(super) struct Alone {
+pub(super) struct LoneLane {
     states: usize,
     terms: usize,
     columns: usize,
@@ -139,13 +139,13 @@ struct ScratchParts<'a> {
     /// By j.
     weights: &'a mut [f64],
     /// Weighted bbar by j and s, and the message by k and s.
-    turned: &'a mut [f64],
+    transposed: &'a mut [f64],
     message: &'a mut [f64],
 }
 
-impl Alone {
-    pub fn new(extent: &Extent) -> Alone {
-        Alone {
+impl LoneLane {
+    pub fn new(extent: &Extent) -> LoneLane {
+        LoneLane {
             states: extent.states,
             terms: extent.terms,
             columns: extent.columns(),
@@ -161,11 +161,11 @@ impl Alone {
     fn parts<'a>(&self, scratch: &'a mut [f64]) -> ScratchParts<'a> {
         let (post, rest) = scratch.split_at_mut(self.states * self.columns);
         let (weights, rest) = rest.split_at_mut(self.columns);
-        let (turned, rest) = rest.split_at_mut(self.padded * self.columns);
+        let (transposed, rest) = rest.split_at_mut(self.padded * self.columns);
         ScratchParts {
             post,
             weights,
-            turned,
+            transposed,
             message: &mut rest[..self.padded * self.terms],
         }
     }
@@ -193,7 +193,7 @@ impl Alone {
         }
     }
 
-    /// values = alpha, turned, times bbar.
+    /// values = alpha, transposed, times bbar.
     fn values(&self, add: bool) -> Product {
         Product {
             rows: self.terms,
@@ -207,7 +207,7 @@ impl Alone {
         }
     }
 
-    /// The message, by k and s, = policy times bbar, turned.
+    /// The message, by k and s, = policy times bbar, transposed.
     fn message(&self) -> Product {
         Product {
             rows: self.terms,
@@ -235,13 +235,13 @@ impl ScratchParts<'_> {
         }
     }
 
-    /// Turns weighted bbar.
-    fn turn(&mut self, alone: &Alone) {
-        for (s, row) in self.post.chunks_exact(alone.columns).enumerate() {
+    /// Transposes weighted bbar.
+    fn transpose(&mut self, lone: &LoneLane) {
+        for (s, row) in self.post.chunks_exact(lone.columns).enumerate() {
             let mut place = s;
             for &bbar in row {
-                self.turned[place] = bbar;
-                place += alone.padded;
+                self.transposed[place] = bbar;
+                place += lone.padded;
             }
         }
     }
@@ -263,23 +263,23 @@ impl Kernels {
     /// # Safety
     /// The buffers are those of `forward`, checked.
     #[inline(never)]
-    pub(super) unsafe fn forward_alone(
+    pub(super) unsafe fn forward_lone(
         &self,
         work: &Sums,
         tile: Tile,
         given: PassInputs<'_>,
         scratch: &mut [f64],
     ) {
-        let (extent, alone) = (&work.extent, Alone::new(&work.extent));
-        let (alpha, policy) = alone.starts(extent, tile);
-        let mut parts = alone.parts(scratch);
+        let (extent, lone) = (&work.extent, LoneLane::new(&work.extent));
+        let (alpha, policy) = lone.starts(extent, tile);
+        let mut parts = lone.parts(scratch);
         // SAFETY: the matrices have just these sizes.
         unsafe {
             let (a, b) = (
                 given.alpha[alpha..].as_ptr(),
                 given.policy[policy..].as_ptr(),
             );
-            self.multiply(&alone.post(), a, b, parts.post.as_mut_ptr());
+            self.multiply(&lone.post(), a, b, parts.post.as_mut_ptr());
         }
         let weights = &given.weights[extent.lanes.place(extent.entering, 0, tile.panel.lane)..];
         parts.weigh(extent.actions, weights);
@@ -290,7 +290,7 @@ impl Kernels {
     /// # Safety
     /// The buffers are those of `backward`, checked.
     #[inline(never)]
-    pub(super) unsafe fn backward_alone(
+    pub(super) unsafe fn backward_lone(
         &self,
         work: &Sums,
         tile: Tile,
@@ -298,24 +298,24 @@ impl Kernels {
         scratch: &mut [f64],
         to: Targets,
     ) {
-        let (extent, alone) = (&work.extent, Alone::new(&work.extent));
-        let (start, first) = alone.starts(extent, tile);
-        let mut parts = alone.parts(scratch);
+        let (extent, lone) = (&work.extent, LoneLane::new(&work.extent));
+        let (start, first) = lone.starts(extent, tile);
+        let mut parts = lone.parts(scratch);
         let alpha = given.alpha[start..].as_ptr();
         // SAFETY: the matrices have just these sizes, and so have rows, terms and symbols of the lane.
         unsafe {
             if let Some(values) = to.values {
                 let (b, c) = (parts.post.as_ptr(), values.add(first));
-                self.multiply(&alone.values(to.add), alpha, b, c);
+                self.multiply(&lone.values(to.add), alpha, b, c);
             }
             if let Some(message) = to.message {
-                parts.turn(&alone);
+                parts.transpose(&lone);
                 let policy = given.policy[first..].as_ptr();
-                let (b, c) = (parts.turned.as_ptr(), parts.message.as_mut_ptr());
-                self.multiply(&alone.message(), policy, b, c);
-                for (k, from) in parts.message.chunks_exact(alone.padded).enumerate() {
-                    for (s, from) in from[..alone.states].iter().enumerate() {
-                        *message.add(start + k * alone.states + s) = *from;
+                let (b, c) = (parts.transposed.as_ptr(), parts.message.as_mut_ptr());
+                self.multiply(&lone.message(), policy, b, c);
+                for (k, from) in parts.message.chunks_exact(lone.padded).enumerate() {
+                    for (s, from) in from[..lone.states].iter().enumerate() {
+                        *message.add(start + k * lone.states + s) = *from;
                     }
                 }
             }
@@ -326,8 +326,8 @@ impl Kernels {
                     VisitSum {
                         width: 1,
                         row: 1,
-                        rows: alone.states,
-                        terms: alone.terms,
+                        rows: lone.states,
+                        terms: lone.terms,
                         alpha,
                         weights: given.weights[weights..].as_ptr(),
                         visits: visits.add(first / extent.actions),

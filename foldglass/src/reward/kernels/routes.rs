@@ -3,7 +3,7 @@
 //! Between two steps every number changes its place: the symbol that entered becomes part of a lane,
 //! the oldest symbol of the middle leaves next, the state takes its next move. So the numbers of a tile
 //! of post, which lie in scratch with their lanes side by side, go to many places of the message, and
-//! those of bbar come from there; `carry` moves them.
+//! those of bbar come from there; `scatter` moves them.
 
 use super::sums::Extent;
 use crate::reward::layout::Lanes;
@@ -12,8 +12,8 @@ use std::ops::RangeInclusive;
 /// Lanes that go at once.
 pub(super) const QUAD: usize = 4;
 
-/// How many symbols are turned; with more of them lanes go one by one.
-pub(super) const TURNED: RangeInclusive<usize> = QUAD..=8;
+/// The numbers of symbols for which lanes are transposed; with more symbols they go one by one.
+pub(super) const TRANSPOSED: RangeInclusive<usize> = QUAD..=8;
 
 /// Where the numbers of post and bbar lie in the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(crate) struct Routes {
     lone: usize,
     /// By quad.
     pub(super) quads: Vec<Quad>,
-    /// By state and entering symbol, for quads that are turned: the state whose number lies as many places
-    /// behind that of the state with the first symbol.
+    /// By state and entering symbol, for quads that are transposed: sources\[s\]\[e\] = s' with place(s', e) = place(s, 0) + e
+    /// in every lane of the quad.
     pub(super) sources: Vec<usize>,
     /// Whether several numbers of post are one of the message, their sum.
     pub(super) adds: bool,
@@ -72,11 +72,11 @@ pub(crate) struct Landing {
 /// How the lanes of a quad lie in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quad {
-    /// Side by side.
-    Together,
-    /// Apart, but each with its entering symbols side by side, four by four as far as they go.
-    Turned,
-    Apart,
+    /// Contiguous.
+    Contiguous,
+    /// Strided, but each with its entering symbols contiguous: transposed four by four.
+    Transposed,
+    Single,
 }
 
 /// Where the first action of a number lies, and how far from there the next.
@@ -256,27 +256,27 @@ impl Routes {
         Some(sources)
     }
 
-    /// How the quad that starts at a lane is carried.
+    /// How the quad that starts at a lane is moved.
     fn quad(&self, lane: usize) -> Quad {
         if lane + QUAD > self.lanes.count {
-            return Quad::Apart;
+            return Quad::Single;
         }
         let rows = self.places.chunks(self.padded);
         let mut rows = rows.map(|row| &row[lane..lane + QUAD]);
         let is_run = |row: &[u32]| (row[0]..).zip(row).all(|(next, &place)| next == place);
         if rows.all(|row| is_run(row) && (row[QUAD - 1] as usize) < self.lone) {
-            return Quad::Together;
+            return Quad::Contiguous;
         }
-        // Turning needs what it puts side by side to be in one tile.
+        // A transposition reads and writes within one tile.
         let stays = |(n, &from): (usize, &usize)| n / self.entering == from;
         let is_whole = super::panel::tall(self.states) == self.states
             || self.sources.iter().enumerate().all(stays);
-        let turns = !self.adds && TURNED.contains(&self.entering) && is_whole;
+        let transposes = !self.adds && TRANSPOSED.contains(&self.entering) && is_whole;
         let sources = || self.find_sources(lane);
-        if turns && sources().is_some_and(|found| found == self.sources) {
-            Quad::Turned
+        if transposes && sources().is_some_and(|found| found == self.sources) {
+            Quad::Transposed
         } else {
-            Quad::Apart
+            Quad::Single
         }
     }
 
@@ -358,12 +358,12 @@ impl Routes {
         (0..self.draws).map(way).collect()
     }
 
-    /// For each quad, whether its lanes are together (T), turned (t) or apart (A).
+    /// For each quad, whether its lanes are contiguous (C), transposed (T) or single (S).
     pub fn kinds(&self) -> String {
         let letter = |quad: &Quad| match quad {
-            Quad::Together => 'T',
-            Quad::Turned => 't',
-            Quad::Apart => 'A',
+            Quad::Contiguous => 'C',
+            Quad::Transposed => 'T',
+            Quad::Single => 'S',
         };
         self.quads.iter().map(letter).collect()
     }

@@ -95,8 +95,8 @@ impl Soften {
         policy: &mut [f64],
     ) {
         let rule = self.rule(has);
-        let mut turned = [[0.0; PANEL]; Q];
-        let mut turned_policy = [[0.0; PANEL]; Q];
+        let mut transposed = [[0.0; PANEL]; Q];
+        let mut transposed_policy = [[0.0; PANEL]; Q];
         let cells = mask.chunks(V::WIDTH).enumerate();
         for (n, mask) in cells {
             let first = n * V::WIDTH * q;
@@ -104,15 +104,15 @@ impl Soften {
             chosen[..mask.len()].copy_from_slice(mask);
             for lane in 0..mask.len() {
                 for action in 0..q {
-                    turned[action][lane] = values[first + lane * q + action];
-                    turned_policy[action][lane] = policy[first + lane * q + action];
+                    transposed[action][lane] = values[first + lane * q + action];
+                    transposed_policy[action][lane] = policy[first + lane * q + action];
                 }
             }
-            let (values, to) = (turned.as_flattened(), turned_policy.as_flattened_mut());
+            let (values, to) = (transposed.as_flattened(), transposed_policy.as_flattened_mut());
             rule.cell::<Q>((q, PANEL), has.bytes(&chosen), values, to);
             for lane in 0..mask.len() {
                 for action in 0..q {
-                    policy[first + lane * q + action] = turned_policy[action][lane];
+                    policy[first + lane * q + action] = transposed_policy[action][lane];
                 }
             }
         }

@@ -250,7 +250,7 @@ impl Sums {
                 alpha: extent.alpha(),
                 weights: extent.weights(),
                 scratch: super::panel::scratch(&extent)
-                    .max(super::product::Alone::new(&extent).size()),
+                    .max(super::product::LoneLane::new(&extent).size()),
             },
             extent,
         }

@@ -148,8 +148,8 @@ pub(crate) fn ask_for(place: *const f64) {
 
 /// A vector of four f64.
 pub(crate) trait Narrow: Lane {
-    /// Four rows as four columns.
-    fn turned(rows: [Self; 4]) -> [Self; 4];
+    /// Transposes four rows.
+    fn transposed(rows: [Self; 4]) -> [Self; 4];
 
     /// Four numbers.
     fn of(has: Has<Self>, numbers: [f64; 4]) -> Self;
@@ -289,7 +289,7 @@ impl Lane for Portable {
 
 impl Narrow for Portable {
     #[inline(always)]
-    fn turned(rows: [Portable; 4]) -> [Portable; 4] {
+    fn transposed(rows: [Portable; 4]) -> [Portable; 4] {
         std::array::from_fn(|column| Portable::lanes(|row| rows[row].0[column]))
     }
     #[inline(always)]
@@ -431,7 +431,7 @@ mod x86 {
 
     impl Narrow for Avx2 {
         #[inline(always)]
-        fn turned(rows: [Self; 4]) -> [Self; 4] {
+        fn transposed(rows: [Self; 4]) -> [Self; 4] {
             let [Avx2(a), Avx2(b), Avx2(c), Avx2(d)] = rows;
             intrinsics! {
                 let (low_ab, high_ab) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));

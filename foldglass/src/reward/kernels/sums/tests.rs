@@ -343,7 +343,7 @@ fn every_kernel_sums_visits_over_the_states() {
 }
 
 #[test]
-fn quads_are_carried_as_they_lie() {
+fn quads_are_moved_as_they_lie() {
     let extent = |states, lanes| Extent {
         histories: 1,
         states,
@@ -370,18 +370,18 @@ fn quads_are_carried_as_they_lie() {
         Routes::new((extent, &next), 1, moves, landing).kinds()
     };
     let side = |from: Origin| (from.state * 5 + from.entering, from.lane);
-    assert_eq!(kinds(&extent(5, 9), &side), "TTA");
-    let turned = |from: Origin| (from.lane * 12 + from.state, from.entering);
-    assert_eq!(kinds(&extent(5, 9), &turned), "ttA");
-    assert_eq!(kinds(&extent(12, 9), &turned), "ttA");
+    assert_eq!(kinds(&extent(5, 9), &side), "CCS");
+    let transposed = |from: Origin| (from.lane * 12 + from.state, from.entering);
+    assert_eq!(kinds(&extent(5, 9), &transposed), "TTS");
+    assert_eq!(kinds(&extent(12, 9), &transposed), "TTS");
     // The last symbol is in the lane that lies behind all rows.
     let behind = |from: Origin| (from.lane * 12 + from.state, from.entering + 4);
-    assert_eq!(kinds(&extent(5, 9), &behind), "ttA");
+    assert_eq!(kinds(&extent(5, 9), &behind), "TTS");
     // Of the first four symbols one is there, or is the last of a quad.
     let broken = |from: Origin| (from.lane * 12 + from.state, 8 - from.entering);
-    assert_eq!(kinds(&extent(5, 9), &broken), "AAA");
+    assert_eq!(kinds(&extent(5, 9), &broken), "SSS");
     let crossing = |from: Origin| (from.state * 5 + from.entering, from.lane + 5);
-    assert_eq!(kinds(&extent(5, 4), &crossing), "A");
+    assert_eq!(kinds(&extent(5, 4), &crossing), "S");
     // The state of the message depends on the entering symbol: all states must be in one tile.
     let moved = |states: usize| {
         move |from: Origin| {
@@ -389,8 +389,8 @@ fn quads_are_carried_as_they_lie() {
             (from.lane * states + state, from.entering)
         }
     };
-    assert_eq!(kinds(&extent(5, 9), &moved(5)), "ttA");
-    assert_eq!(kinds(&extent(12, 9), &moved(12)), "AAA");
+    assert_eq!(kinds(&extent(5, 9), &moved(5)), "TTS");
+    assert_eq!(kinds(&extent(12, 9), &moved(12)), "SSS");
 }
 
 #[test]

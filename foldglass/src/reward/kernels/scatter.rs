@@ -1,10 +1,11 @@
-//! Carries what a step has computed to where the next one reads it, and back (paper, App. A).
+//! Scatters what a step has computed to where the next one reads it, and gathers what comes back (paper, App. A).
 //!
-//! Four lanes go at once, between a tile in scratch and the places of `routes`. Where they are side by side
-//! in the message too (policies evaluated together), they are vectors of it. Where instead the entering
-//! symbols are, vectors over lanes are turned, four by four, into vectors over entering symbols.
+//! Four lanes go at once, between a tile in scratch and the places of `routes`. Where they are contiguous in
+//! the message too (policies evaluated together), they are loaded and stored as vectors. Where instead the
+//! entering symbols are contiguous, vectors over lanes are transposed, four by four, into vectors over entering
+//! symbols. All other lanes go one by one.
 
-use super::routes::{Origin, ActionPlace, QUAD, Quad, Routes, Shift, TURNED};
+use super::routes::{Origin, ActionPlace, QUAD, Quad, Routes, Shift, TRANSPOSED};
 use super::sums::{TileStrides, LEAST_MESSAGE, Tile};
 #[cfg(target_arch = "x86_64")]
 use super::vector::Avx2;
@@ -43,7 +44,7 @@ impl LanePart {
 
     /// Where the first action of a row and an entering symbol lies in scratch.
     #[inline(always)]
-    fn seat(&self, row: usize, entering: usize) -> usize {
+    fn offset(&self, row: usize, entering: usize) -> usize {
         entering * self.symbol + row * self.state + self.lane
     }
 
@@ -59,7 +60,7 @@ impl LanePart {
     }
 }
 
-/// Where numbers come from that are brought back, and what becomes of them.
+/// What is gathered, and what becomes of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Returned<'a> {
     pub message: &'a [f64],
@@ -71,91 +72,92 @@ pub(crate) struct Returned<'a> {
     pub add: bool,
 }
 
-/// The loops that carry parts to the message and back. Each is unsafe to call with a message or weights that
+/// The loops that scatter parts to the message and gather them from it. Each is unsafe to call with a message or weights that
 /// `Routes::check` refuses, with a part of another step, and where the machine has none of their vectors.
 #[derive(Clone, Copy)]
-pub(super) struct Carriers {
-    /// For lanes that are side by side.
-    together: Carrier,
-    /// By the number of symbols, from 4 on, for those that are turned.
-    turned: [Carrier; 5],
+pub(super) struct Transfers {
+    /// For lanes that are contiguous in the message.
+    together: Transfer,
+    /// By the number of symbols, from 4 on, for those that are transposed.
+    transposed: [Transfer; 5],
 }
 
-/// The two directions: to the message, and back.
+/// The two directions: scatter to the message, gather from it.
 #[derive(Clone, Copy)]
-struct Carrier {
-    send: unsafe fn(&Routes, LanePart, &[f64], *const f64, *mut f64),
-    bring: unsafe fn(&Routes, LanePart, Returned<'_>, *mut f64),
+struct Transfer {
+    scatter: unsafe fn(&Routes, LanePart, &[f64], *const f64, *mut f64),
+    gather: unsafe fn(&Routes, LanePart, Returned<'_>, *mut f64),
 }
 
-/// Compiles a carrier, by itself: together they would keep more at hand than there are registers.
-macro_rules! carrier {
-    ($send:ident, $bring:ident, ($($generic:tt),*) $(, $features:literal)?) => {{
+/// Compiles a transfer as a function of its own: inlined into one function, they would need more registers
+/// than there are.
+macro_rules! transfer {
+    ($scatter:ident, $gather:ident, ($($generic:tt),*) $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        unsafe fn send(work: &Routes, at: LanePart, mixing: &[f64], post: *const f64, to: *mut f64) {
-            // SAFETY: whoever calls a carrier has checked the message, the weights and the machine, as
-            // `Carriers` asks; the features enabled here are those of the vectors.
-            unsafe { work.$send::<$($generic),*>(Has::assume(), at, mixing, post, to) }
+        unsafe fn scatter(work: &Routes, at: LanePart, mixing: &[f64], post: *const f64, to: *mut f64) {
+            // SAFETY: whoever calls a transfer has checked the message, the weights and the machine, as
+            // `Transfers` asks; the features enabled here are those of the vectors.
+            unsafe { work.$scatter::<$($generic),*>(Has::assume(), at, mixing, post, to) }
         }
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        unsafe fn bring(work: &Routes, at: LanePart, from: Returned<'_>, bbar: *mut f64) {
-            // SAFETY: as for `send`: the caller has checked the message, the weights and the machine.
-            unsafe { work.$bring::<$($generic),*>(Has::assume(), at, from, bbar) }
+        unsafe fn gather(work: &Routes, at: LanePart, from: Returned<'_>, bbar: *mut f64) {
+            // SAFETY: as for `scatter`: the caller has checked the message, the weights and the machine.
+            unsafe { work.$gather::<$($generic),*>(Has::assume(), at, from, bbar) }
         }
-        Carrier { send, bring }
+        Transfer { scatter, gather }
     }};
 }
 
-/// Compiles all carriers for vectors of four.
-macro_rules! carriers {
+/// Compiles all transfers for vectors of four.
+macro_rules! transfers {
     ($v:tt $(, $features:literal)?) => {
-        Carriers {
-            together: carrier!(send_lanes, bring_lanes, ($v) $(, $features)?),
-            turned: carriers!(@ [4 5 6 7 8], $v $(, $features)?),
+        Transfers {
+            together: transfer!(scatter_lanes, gather_lanes, ($v) $(, $features)?),
+            transposed: transfers!(@ [4 5 6 7 8], $v $(, $features)?),
         }
     };
     (@ [$($q:literal)*], $v:tt, $features:literal) => {
-        [$(carrier!(send_turned, bring_turned, ($v, $q), $features)),*]
+        [$(transfer!(scatter_transposed, gather_transposed, ($v, $q), $features)),*]
     };
     (@ [$($q:literal)*], $v:tt) => {
-        [$(carrier!(send_turned, bring_turned, ($v, $q))),*]
+        [$(transfer!(scatter_transposed, gather_transposed, ($v, $q))),*]
     };
 }
 
 /// For a lane that goes by itself.
-const SINGLE: Carrier = carrier!(send_lanes, bring_lanes, (f64));
+const SINGLE: Transfer = transfer!(scatter_lanes, gather_lanes, (f64));
 
-impl Carriers {
-    pub const PORTABLE: Carriers = carriers!(Portable);
+impl Transfers {
+    pub const PORTABLE: Transfers = transfers!(Portable);
     #[cfg(target_arch = "x86_64")]
-    pub const AVX2: Carriers = carriers!(Avx2, "avx2,fma");
+    pub const AVX2: Transfers = transfers!(Avx2, "avx2,fma");
 
     /// The one for some lanes.
     #[inline(always)]
-    fn of(&self, quad: Quad, routes: &Routes) -> Carrier {
+    fn of(&self, quad: Quad, routes: &Routes) -> Transfer {
         match quad {
-            Quad::Together => self.together,
-            Quad::Turned => self.turned[routes.entering - TURNED.start()],
-            Quad::Apart => SINGLE,
+            Quad::Contiguous => self.together,
+            Quad::Transposed => self.transposed[routes.entering - TRANSPOSED.start()],
+            Quad::Single => SINGLE,
         }
     }
 }
 
 impl Routes {
-    /// Goes through the lanes of a tile that are carried at once, four or one.
+    /// Goes through the lanes of a tile that are moved at once, four or one.
     #[inline(always)]
     fn each_part(&self, tile: Tile, idle: bool, mut work: impl FnMut(Quad, LanePart)) {
         let at = tile.panel;
         let mut lane = 0;
         while lane < at.width {
             match self.quads[(at.lane + lane) / QUAD] {
-                Quad::Apart => {
+                Quad::Single => {
                     let used = self.lanes.count - at.lane;
                     let end = if idle { at.width } else { used };
                     for lane in lane..end.min(lane + QUAD) {
-                        work(Quad::Apart, LanePart::new(self, tile, lane));
+                        work(Quad::Single, LanePart::new(self, tile, lane));
                     }
                 }
                 quad => work(quad, LanePart::new(self, tile, lane)),
@@ -164,44 +166,44 @@ impl Routes {
         }
     }
 
-    /// Sends post of a tile.
+    /// Scatters post of a tile to the message.
     ///
     /// # Safety
     /// `check` accepts the message and the weights, the tile is one of the step, whose post lies in scratch
-    /// as its block says, and the machine has the instructions of the carriers.
+    /// as its block says, and the machine has the instructions of the transfers.
     #[inline(always)]
-    pub(super) unsafe fn send(
+    pub(super) unsafe fn scatter(
         &self,
-        carriers: &Carriers,
+        transfers: &Transfers,
         tile: Tile,
         mixing: &[f64],
         post: &[f64],
         message: *mut f64,
     ) {
         self.each_part(tile, false, |quad, part| {
-            let carrier = carriers.of(quad, self);
-            // SAFETY: the message, the weights and the carriers are as `send` asks; the part is of the tile.
-            unsafe { (carrier.send)(self, part, mixing, post.as_ptr(), message) }
+            let transfer = transfers.of(quad, self);
+            // SAFETY: the message, the weights and the transfers are as `scatter` asks; the part is of the tile.
+            unsafe { (transfer.scatter)(self, part, mixing, post.as_ptr(), message) }
         });
     }
 
-    /// Brings bbar of a tile to scratch, weighed; idle lanes as some other.
+    /// Gathers bbar of a tile into scratch, weighted; an idle lane becomes a copy of the last one in use.
     ///
     /// # Safety
-    /// As for `send`; there are weights for all entering symbols and lanes.
+    /// As for `scatter`; there are weights for all entering symbols and lanes.
     #[inline(always)]
-    pub(super) unsafe fn bring_back(
+    pub(super) unsafe fn gather(
         &self,
-        carriers: &Carriers,
+        transfers: &Transfers,
         tile: Tile,
         from: Returned<'_>,
         bbar: &mut [f64],
     ) {
         self.each_part(tile, true, |quad, part| {
-            let carrier = carriers.of(quad, self);
-            // SAFETY: the message, the weights and the carriers are as `bring_back` asks; the part is of
+            let transfer = transfers.of(quad, self);
+            // SAFETY: the message, the weights and the transfers are as `gather` asks; the part is of
             // the tile.
-            unsafe { (carrier.bring)(self, part, from, bbar.as_mut_ptr()) }
+            unsafe { (transfer.gather)(self, part, from, bbar.as_mut_ptr()) }
         });
     }
 
@@ -217,19 +219,19 @@ impl Routes {
                         draw,
                         entering,
                         place: shift.of(places[lane]),
-                        seat: at.seat(row, entering),
+                        offset: at.offset(row, entering),
                     });
                 }
             }
         }
     }
 
-    /// Sends lanes that are side by side in the message, or a single one.
+    /// Scatters lanes that are contiguous in the message, or a single one.
     ///
     /// # Safety
-    /// As for `send`.
+    /// As for `scatter`.
     #[inline(always)]
-    unsafe fn send_lanes<V: Lane>(
+    unsafe fn scatter_lanes<V: Lane>(
         &self,
         has: Has<V>,
         at: LanePart,
@@ -239,12 +241,12 @@ impl Routes {
     ) {
         let column = at.column;
         self.each_stop(at, |stop| {
-            let ActionTargets { place, seat, .. } = stop;
+            let ActionTargets { place, offset, .. } = stop;
             // SAFETY: `check` has seen that every place of a step and all its actions lie in the message, and
-            // a seat with its actions lies in the tile's block of scratch.
+            // a offset with its actions lies in the tile's block of scratch.
             unsafe {
                 let weight = self.mixing(has, at, stop, mixing);
-                let (mut post, mut to) = (post.add(seat), message.add(place.first));
+                let (mut post, mut to) = (post.add(offset), message.add(place.first));
                 for _ in 0..self.actions {
                     let mut value = has.load_at(post);
                     if let Some(weight) = weight {
@@ -257,12 +259,12 @@ impl Routes {
         });
     }
 
-    /// Brings back lanes that are side by side in the message, or a single one.
+    /// Gathers lanes that are contiguous in the message, or a single one.
     ///
     /// # Safety
-    /// As for `bring_back`.
+    /// As for `gather`.
     #[inline(always)]
-    unsafe fn bring_lanes<V: Lane>(
+    unsafe fn gather_lanes<V: Lane>(
         &self,
         has: Has<V>,
         at: LanePart,
@@ -273,13 +275,13 @@ impl Routes {
         let weight = |entering| self.lanes.place(self.entering, entering, at.first());
         let (first, step) = (weight(0), weight(1) - weight(0));
         self.each_stop(at, |stop| {
-            let ActionTargets { place, seat, .. } = stop;
-            // SAFETY: as in `send_lanes`, and there are weights for every entering symbol and lane.
+            let ActionTargets { place, offset, .. } = stop;
+            // SAFETY: as in `scatter_lanes`, and there are weights for every entering symbol and lane.
             unsafe {
                 let weight = has.load_at(back.weights.as_ptr().add(first + stop.entering * step));
                 let mixing = self.mixing(has, at, stop, back.mixing);
                 let mut message = back.message.as_ptr().add(place.first);
-                let mut to = bbar.add(seat);
+                let mut to = bbar.add(offset);
                 for _ in 0..self.actions {
                     let mut value = has.load_at(message);
                     if let Some(mixing) = mixing {
@@ -300,12 +302,12 @@ impl Routes {
         (self.draws > 1).then(|| has.load(&weights[place..]))
     }
 
-    /// Sends vectors over lanes as vectors over entering symbols, four by four, and what is left one by one.
+    /// Scatters vectors over lanes as vectors over entering symbols: four by four transposed, the rest one by one.
     ///
     /// # Safety
-    /// As for `send`; the quad is one to be turned, and there are Q entering symbols and actions.
+    /// As for `scatter`; the quad is one to be transposed, and there are Q entering symbols and actions.
     #[inline(always)]
-    unsafe fn send_turned<V: Narrow, const Q: usize>(
+    unsafe fn scatter_transposed<V: Narrow, const Q: usize>(
         &self,
         has: Has<V>,
         at: LanePart,
@@ -318,34 +320,34 @@ impl Routes {
         for row in 0..at.tile.rows {
             for e in (0..Q - Q % QUAD).step_by(QUAD) {
                 let Square {
-                    mut seats,
+                    mut offsets,
                     mut places,
                 } = self.square(at, shift, row, e);
                 for _ in 0..Q {
-                    // SAFETY: a quad that is turned has its four entering symbols side by side in the message,
-                    // at places that `check` has seen; seats lie in the tile's block of scratch.
+                    // SAFETY: a quad that is transposed has its four entering symbols contiguous in the message,
+                    // at places that `check` has seen; offsets lie in the tile's block of scratch.
                     unsafe {
-                        let [a, b, c, d] = seats;
-                        let load = |seat| has.load_at(post.add(seat));
-                        let turned = V::turned([load(a), load(b), load(c), load(d)]);
-                        for (place, vector) in places.iter().zip(turned) {
+                        let [a, b, c, d] = offsets;
+                        let load = |offset| has.load_at(post.add(offset));
+                        let transposed = V::transposed([load(a), load(b), load(c), load(d)]);
+                        for (place, vector) in places.iter().zip(transposed) {
                             vector.store_at(message.add(*place));
                         }
                     }
                     move_on(&mut places, action);
-                    move_on(&mut seats, column);
+                    move_on(&mut offsets, column);
                 }
             }
             for e in Q - Q % QUAD..Q {
-                let seat = at.seat(row, e);
+                let offset = at.offset(row, e);
                 let firsts = self.firsts(at.origin(row, e));
                 for (lane, first) in firsts.into_iter().enumerate() {
                     let place = shift.of(first);
                     for n in 0..Q {
-                        // SAFETY: the places of single lanes were seen by `check`, the seats are the tile's.
+                        // SAFETY: the places of single lanes were seen by `check`, the offsets are the tile's.
                         unsafe {
                             let to = message.add(place.first + n * place.action);
-                            *to = *post.add(seat + lane + n * column);
+                            *to = *post.add(offset + lane + n * column);
                         }
                     }
                 }
@@ -353,13 +355,13 @@ impl Routes {
         }
     }
 
-    /// Brings vectors over entering symbols back as vectors over lanes, four by four, and what is left one by
+    /// Gathers vectors over entering symbols as vectors over lanes: four by four transposed, the rest one by
     /// one.
     ///
     /// # Safety
-    /// As for `bring_back`, and for `send_turned`.
+    /// As for `gather`, and for `scatter_transposed`.
     #[inline(always)]
-    unsafe fn bring_turned<V: Narrow, const Q: usize>(
+    unsafe fn gather_transposed<V: Narrow, const Q: usize>(
         &self,
         has: Has<V>,
         at: LanePart,
@@ -378,51 +380,51 @@ impl Routes {
             for e in (0..Q - Q % QUAD).step_by(QUAD) {
                 let weights = [weight(e), weight(e + 1), weight(e + 2), weight(e + 3)];
                 let Square {
-                    mut seats,
+                    mut offsets,
                     mut places,
                 } = self.square(at, shift, row, e);
                 for _ in 0..Q {
-                    // SAFETY: as in `send_turned`.
+                    // SAFETY: as in `scatter_transposed`.
                     unsafe {
                         let [a, b, c, d] = places;
                         let load = |place| has.load_at(message.add(place));
-                        let turned = V::turned([load(a), load(b), load(c), load(d)]);
-                        for ((seat, vector), weight) in seats.iter().zip(turned).zip(weights) {
+                        let transposed = V::transposed([load(a), load(b), load(c), load(d)]);
+                        for ((offset, vector), weight) in offsets.iter().zip(transposed).zip(weights) {
                             let value = vector.flush(LEAST_MESSAGE).times(weight);
-                            put(value, back.add, bbar.add(*seat));
+                            put(value, back.add, bbar.add(*offset));
                         }
                     }
                     move_on(&mut places, action);
-                    move_on(&mut seats, column);
+                    move_on(&mut offsets, column);
                 }
             }
             for e in Q - Q % QUAD..Q {
-                let (weight, seat) = (weight(e), at.seat(row, e));
+                let (weight, offset) = (weight(e), at.offset(row, e));
                 let [a, b, c, d] = self.firsts(at.origin(row, e));
                 let [a, b, c, d] = [shift.of(a), shift.of(b), shift.of(c), shift.of(d)];
                 for n in 0..Q {
-                    // SAFETY: as in `send_turned`, lane by lane.
+                    // SAFETY: as in `scatter_transposed`, lane by lane.
                     unsafe {
                         let from = |place: ActionPlace| *message.add(place.first + n * place.action);
                         let value = V::of(has, [from(a), from(b), from(c), from(d)]);
                         let value = value.flush(LEAST_MESSAGE).times(weight);
-                        put(value, back.add, bbar.add(seat + n * column));
+                        put(value, back.add, bbar.add(offset + n * column));
                     }
                 }
             }
         }
     }
 
-    /// Where four entering symbols of a row are that are turned, from one on.
+    /// Where four entering symbols of a row are that are transposed, from one on.
     #[inline(always)]
     fn square(&self, at: LanePart, shift: Shift, row: usize, entering: usize) -> Square {
         let from = at.origin(row, 0);
         let sources = &self.sources[from.state * self.entering + entering..][..QUAD];
-        let seat = |i: usize| at.seat(sources[i] - at.tile.state, entering + i);
+        let offset = |i: usize| at.offset(sources[i] - at.tile.state, entering + i);
         let place = |first: u32| first as usize + shift.in_rows.first + entering;
         let [a, b, c, d] = self.firsts(from);
         Square {
-            seats: [seat(0), seat(1), seat(2), seat(3)],
+            offsets: [offset(0), offset(1), offset(2), offset(3)],
             places: [place(a), place(b), place(c), place(d)],
         }
     }
@@ -435,13 +437,13 @@ struct ActionTargets {
     entering: usize,
     place: ActionPlace,
     /// In scratch.
-    seat: usize,
+    offset: usize,
 }
 
 /// Four entering symbols by four lanes: where the first actions of the symbols lie in scratch, and of the
 /// lanes in the message.
 struct Square {
-    seats: [usize; QUAD],
+    offsets: [usize; QUAD],
     places: [usize; QUAD],
 }
 
