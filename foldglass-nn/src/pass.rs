@@ -225,22 +225,7 @@ impl Activations {
         if self.undone.is() {
             return;
         }
-        let mut d_up = vec![0.0; n * f];
-        multiply_unless(
-            &self.undone,
-            &mut d_up,
-            f,
-            Output::Overwrite,
-            d_rows,
-            down.transposed(),
-        );
-        (d_up.par_chunks_mut(f))
-            .zip(self.slope.par_chunks(f))
-            .zip(self.scale2.par_iter())
-            .with_min_len(8)
-            .for_each(|((d_up, slope), scale)| {
-                (d_up.iter_mut().zip(slope)).for_each(|(d, slope)| *d *= scale * slope);
-            });
+        let d_up = self.activation_backward(d_rows, down, [n, f]);
         let mut tables_gradient = tables.no_gradient();
         let features = View::new(&self.features, n, k, k);
         let d_up = View::new(&d_up, n, f, f);
@@ -266,19 +251,7 @@ impl Activations {
             d_up,
             up.transposed(),
         );
-        // The norm's scale r of a row: u = r f(M g2 U) is linear in f, so dr = f . d_features / r,
-        // and d(centred z) = -r^3 dr / D times it.
-        let mut d_centred = vec![0.0; n * d];
-        for row in 0..n {
-            let (f_row, d_f) = (&self.features[row * k..][..k], &d_features[row * k..][..k]);
-            let along = -self.scale2[row] * self.scale2[row] * dot(f_row, d_f) / d as f32;
-            let z = &mut d_centred[row * d..][..d];
-            z.copy_from_slice(&self.joint[row * (f + d) + f..][..d]);
-            if tables.shape.norm == Norm::Layer {
-                crate::table::centre(z);
-            }
-            z.iter_mut().for_each(|z| *z *= along);
-        }
+        let d_centred = self.centred_backward(tables, &d_features, n);
         let to = &mut tables_gradient.stream;
         multiply_unless(
             &self.undone,
@@ -304,6 +277,47 @@ impl Activations {
         }
         self.attention_backward(tables, layout, batch, &d_features, &mut tables_gradient);
         tables.backward(weights, &tables_gradient, gradient);
+    }
+
+    /// From the rows of the stream to the activations of the block, n rows of f numbers: through the matrix
+    /// down and the slopes.
+    fn activation_backward(&self, d_rows: View<'_>, down: View<'_>, [n, f]: [usize; 2]) -> Vec<f32> {
+        let mut d_up = vec![0.0; n * f];
+        multiply_unless(
+            &self.undone,
+            &mut d_up,
+            f,
+            Output::Overwrite,
+            d_rows,
+            down.transposed(),
+        );
+        (d_up.par_chunks_mut(f))
+            .zip(self.slope.par_chunks(f))
+            .zip(self.scale2.par_iter())
+            .with_min_len(8)
+            .for_each(|((d_up, slope), scale)| {
+                (d_up.iter_mut().zip(slope)).for_each(|(d, slope)| *d *= scale * slope);
+            });
+        d_up
+    }
+
+    /// The gradient in the centred rows that the norm of the block scales.
+    fn centred_backward(&self, tables: &Tables, d_features: &[f32], n: usize) -> Vec<f32> {
+        // The norm's scale r of a row: u = r f(M g2 U) is linear in f, so dr = f . d_features / r,
+        // and d(centred z) = -r^3 dr / D times it.
+        let (d, f, _, k) = tables.sizes();
+        let mut d_centred = vec![0.0; n * d];
+        for row in 0..n {
+            let (f_row, d_f) = (&self.features[row * k..][..k], &d_features[row * k..][..k]);
+            let along = -self.scale2[row] * self.scale2[row] * dot(f_row, d_f) / d as f32;
+            let z = &mut d_centred[row * d..][..d];
+            z.copy_from_slice(&self.joint[row * (f + d) + f..][..d]);
+            if tables.shape.norm == Norm::Layer {
+                crate::table::centre(z);
+            }
+            z.iter_mut().for_each(|z| *z *= along);
+        }
+        d_centred
     }
 
     /// From the logits to the stream: the gradients of the head and the last norm, and that in the

@@ -402,26 +402,32 @@ fn words(fields: &Fields) -> Result<ClassWords, SettingError> {
             }
         }
     }
-    if fields.contains_key("k") && fields.contains_key("inputs") {
-        return Err(SettingError {
-            key: "k".to_owned(),
-            problem: "k and inputs exclude each other: k = 0.9 is inputs = \"markov:0.9\""
-                .to_owned(),
-        });
-    }
-    for key in ["task", "lengths"] {
-        if !fields.contains_key(key) {
-            return Err(SettingError {
-                key: key.to_owned(),
-                problem: format!("the key `{key}` is missing"),
-            });
-        }
-    }
+    check_together(fields)?;
     crate::words::check_law(&words.inputs).map_err(|error| SettingError {
         key: "inputs".to_owned(),
         problem: error.to_string(),
     })?;
     Ok(words)
+}
+
+/// Refuses keys of a class that exclude each other, and a class without one that it needs.
+fn check_together(fields: &Fields) -> Result<(), SettingError> {
+    let refuse = |key: &str, problem: String| {
+        Err(SettingError {
+            key: key.to_owned(),
+            problem,
+        })
+    };
+    if fields.contains_key("k") && fields.contains_key("inputs") {
+        let problem = "k and inputs exclude each other: k = 0.9 is inputs = \"markov:0.9\"";
+        return refuse("k", problem.to_owned());
+    }
+    for key in ["task", "lengths"] {
+        if !fields.contains_key(key) {
+            return refuse(key, format!("the key `{key}` is missing"));
+        }
+    }
+    Ok(())
 }
 
 /// A value of TOML as JSON; what JSON cannot hold is refused.
