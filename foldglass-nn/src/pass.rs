@@ -281,7 +281,12 @@ impl Activations {
 
     /// From the rows of the stream to the activations of the block, n rows of f numbers: through the matrix
     /// down and the slopes.
-    fn activation_backward(&self, d_rows: View<'_>, down: View<'_>, [n, f]: [usize; 2]) -> Vec<f32> {
+    fn activation_backward(
+        &self,
+        d_rows: View<'_>,
+        down: View<'_>,
+        [n, f]: [usize; 2],
+    ) -> Vec<f32> {
         let mut d_up = vec![0.0; n * f];
         multiply_unless(
             &self.undone,

@@ -207,7 +207,13 @@ fn attack(options: &AttackOptions, corpus: &Corpus, folder: &Path) -> [Progress;
 }
 
 /// Does the next case of a kind in a folder of its own, which stays where it failed.
-fn one(options: &AttackOptions, corpus: &Corpus, folder: &Path, kind: usize, progress: &mut Progress) {
+fn one(
+    options: &AttackOptions,
+    corpus: &Corpus,
+    folder: &Path,
+    kind: usize,
+    progress: &mut Progress,
+) {
     let begun = Instant::now();
     let (Kind { name, attack }, number) = (&KINDS[kind], progress.cases);
     let own = folder.join(format!("{name}-{number}"));

@@ -1,6 +1,6 @@
 //! Times the library beside its Python peers, in turns so that they share the machine's noise.
 
-use crate::peers::{self, PeerEnvironment, Peer};
+use crate::peers::{self, Peer, PeerEnvironment};
 use crate::table::{self, Comparison, PeerTime, Spread};
 use crate::{Failure, cargo, machine, root, section};
 use serde_json::Value;

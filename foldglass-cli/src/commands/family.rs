@@ -114,7 +114,9 @@ impl FamilyArgs {
         let points: Vec<FamilyPoint> = grid
             .iter()
             .zip(sampled.chunks(self.runs as usize))
-            .map(|(&couplings, walks)| FamilyPoint::new(&family, couplings, self.tau, walks, &energies))
+            .map(|(&couplings, walks)| {
+                FamilyPoint::new(&family, couplings, self.tau, walks, &energies)
+            })
             .collect();
         let limit = |tied| Limit::of(&family, tied).map(|limit| limit.reward(&family, self.tau));
         let crossover = Crossover {

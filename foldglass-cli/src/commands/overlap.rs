@@ -258,7 +258,12 @@ impl Histogram {
 }
 
 impl OverlapPoint {
-    fn new(tau: f64, sampled: Sampled, every: Option<&EveryCode>, exact: Option<Alike>) -> OverlapPoint {
+    fn new(
+        tau: f64,
+        sampled: Sampled,
+        every: Option<&EveryCode>,
+        exact: Option<Alike>,
+    ) -> OverlapPoint {
         let exact = exact.as_ref();
         let steps = sampled.alike.steps.iter().enumerate();
         let (autocorrelation_time, autocorrelation) = match sampled.memory {

@@ -193,7 +193,11 @@ impl Cuda {
         self.product(call, by_rows(d_out, stream, to, k, d))
     }
 
-    pub(super) fn product(&mut self, call: &Call, product: MatrixProduct) -> Result<(), BackendError> {
+    pub(super) fn product(
+        &mut self,
+        call: &Call,
+        product: MatrixProduct,
+    ) -> Result<(), BackendError> {
         let (m, n, k) = product.sizes;
         let call = Call {
             m: m as i32,

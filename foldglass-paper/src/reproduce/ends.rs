@@ -191,7 +191,9 @@ fn of_class(
         }
     }
     points.values_mut().for_each(|point| point.traps.sort());
-    let trapped = known.values().filter(|found| found.leads == RunFate::Trapped);
+    let trapped = known
+        .values()
+        .filter(|found| found.leads == RunFate::Trapped);
     let traps: BTreeSet<&[Symbol]> = trapped.map(|found| &found.to[..]).collect();
     if !traps.is_empty() {
         let code = |actions: &&[Symbol]| Code::new(&class, actions).expect("a code of the class");

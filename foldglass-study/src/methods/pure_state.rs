@@ -62,7 +62,11 @@ struct ReadState {
 }
 
 impl PureStateUnit {
-    fn begin(plan: &PureStatePlan, streams: Streams, allowance: Allowance) -> Result<PureStateUnit, String> {
+    fn begin(
+        plan: &PureStatePlan,
+        streams: Streams,
+        allowance: Allowance,
+    ) -> Result<PureStateUnit, String> {
         let number = streams.numbers.start;
         let code = plan.start(streams.seed, number)?;
         let mut groups = Vec::new();
@@ -95,7 +99,8 @@ impl PureStateUnit {
         state: &[u8],
         allowance: Allowance,
     ) -> Result<PureStateUnit, String> {
-        let saved: SavedPureState = postcard::from_bytes(state).map_err(|error| error.to_string())?;
+        let saved: SavedPureState =
+            postcard::from_bytes(state).map_err(|error| error.to_string())?;
         let mut progress = PureStateUnit::begin(plan, streams, allowance)?;
         let (seed, number) = (progress.streams.seed, progress.streams.numbers.start);
         let groups = progress.groups.iter_mut();

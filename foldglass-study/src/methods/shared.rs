@@ -70,10 +70,7 @@ pub fn utility(
 }
 
 /// The prior, which forbids no action.
-pub fn prior(
-    class: &Class,
-    settings: &MethodSettings<'_>,
-) -> Result<Option<Policy>, SettingError> {
+pub fn prior(class: &Class, settings: &MethodSettings<'_>) -> Result<Option<Policy>, SettingError> {
     let prior = policy(class, settings, "prior")?;
     let met = prior.as_ref().map_or(Ok(()), PriorError::check);
     met.map_err(|error| SettingError::of("prior", error.to_string()))?;

@@ -14,8 +14,8 @@ use foldglass_nn::settings::ModelSettings;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{Fields, RunOutcome, RunningUnit, Streams, put, put_some};
-use recipe::TrainPlan;
 pub use recipe::Train;
+use recipe::TrainPlan;
 pub use settings::SETTINGS;
 
 /// The accuracy above which a length is held (SPEC, "Holds T").
@@ -94,7 +94,8 @@ impl TrainUnit {
         state: &[u8],
         maker: &Maker,
     ) -> Result<TrainUnit, String> {
-        let saved: SavedTraining = postcard::from_bytes(state).map_err(|error| error.to_string())?;
+        let saved: SavedTraining =
+            postcard::from_bytes(state).map_err(|error| error.to_string())?;
         // Another back end would not give the same bits.
         let maker = maker.only(saved.machine);
         let maker = maker.ok_or_else(|| format!("it was saved on back end {:?}", saved.machine))?;

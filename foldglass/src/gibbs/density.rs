@@ -25,7 +25,7 @@ use dashu_int::ops::BitTest;
 use expand::Expansion;
 use layout::SummaryLayout;
 use levels::{RowLevel, advance};
-use table::{Table, CodeTally};
+use table::{CodeTally, Table};
 use thiserror::Error;
 
 /// A density of states that is not computed.

@@ -49,7 +49,7 @@ use prefixes::{MergeBudget, Prefixes};
 use std::ops::{AddAssign, ControlFlow};
 use thiserror::Error;
 use visit::Visit;
-use walker::{WayOutCost, Walker};
+use walker::{Walker, WayOutCost};
 
 /// A class whose codes cannot all be visited.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -54,7 +54,7 @@ unsafe impl Sync for Shared {}
 #[derive(Clone, Copy)]
 struct Loops {
     panels: PanelLoops,
-    product: unsafe fn(&Product, *const f64, *const f64, *mut f64),
+    product: unsafe fn(&Product, &[f64], &[f64], &mut [f64]),
     soften: unsafe fn(&Soften, &[f64], &[u8], &mut [f64]),
 }
 
@@ -92,9 +92,9 @@ macro_rules! panel_loops {
 macro_rules! loops {
     ($v:ty, $width:literal $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
-        unsafe fn product(work: &Product, a: *const f64, b: *const f64, c: *mut f64) {
-            // SAFETY: as in `panel_loops`; the product lies within its matrices.
-            unsafe { work.run::<$v>(Has::assume(), a, b, c) }
+        fn product(work: &Product, a: &[f64], b: &[f64], c: &mut [f64]) {
+            // SAFETY: the features are those of the vectors.
+            work.run::<$v>(unsafe { Has::assume() }, a, b, c)
         }
         $(#[target_feature(enable = $features)])?
         fn soften(work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {

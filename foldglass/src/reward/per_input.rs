@@ -24,7 +24,7 @@ use crate::support::watch::{Stopped, Tally};
 use rayon::prelude::*;
 pub(crate) use single::{Scores, SingleInput};
 use std::ops::ControlFlow;
-use tree::{Backward, Leaves, InputTree};
+use tree::{Backward, InputTree, Leaves};
 
 /// The number of inputs that can occur, over all lengths; none from 2^64 on.
 pub fn inputs(class: &Class) -> Option<u64> {

@@ -298,7 +298,13 @@ impl Chain<'_> {
     }
 
     /// Calls `each` with the blocks that follow (window, s) at the next step, and with their chances.
-    fn routes(&self, shift: &WindowShift, window: usize, s: usize, mut each: impl FnMut(usize, f64)) {
+    fn routes(
+        &self,
+        shift: &WindowShift,
+        window: usize,
+        s: usize,
+        mut each: impl FnMut(usize, f64),
+    ) {
         let task = self.class.task();
         let mut route = |next: usize, chance: f64| {
             let x = (next / shift.after % self.q) as Symbol;

@@ -65,8 +65,10 @@ fn public(root: &Path) -> BTreeMap<String, Vec<PathBuf>> {
         let mut files = Vec::new();
         sources(&root.join(member).join("src"), &mut files);
         for file in files {
-            let types = types(&code(&file)).into_iter();
-            for (name, _) in types.filter(|(_, reach)| *reach == Reach::Public) {
+            for (name, reach) in types(&code(&file)) {
+                if reach != Reach::Public {
+                    continue;
+                }
                 defined
                     .entry(name.to_owned())
                     .or_default()

@@ -4,7 +4,7 @@ use foldglass::gibbs::overlap::BINS;
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use super::{Bin, Histogram, OverlapReport, OverlapPoint};
+use super::{Bin, Histogram, OverlapPoint, OverlapReport};
 use crate::output::number;
 use crate::report::figure::{
     BLACK, BLUE, BOLD, GREY, LABEL, PLAIN, Style, VERMILION, line, round_step, text,

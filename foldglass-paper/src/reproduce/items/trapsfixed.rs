@@ -319,7 +319,8 @@ fn texts(family: &Family, runs: &[TrapRun<'_>]) -> Vec<Number> {
         let trap = (run.class.class.id, run.record.run);
         traps.entry(trap).or_default().push(run);
     }
-    let unstable = |run: &&TrapRun<'_>| run.number("cavi_unstable").is_some_and(|cells| cells > 0.0);
+    let unstable =
+        |run: &&TrapRun<'_>| run.number("cavi_unstable").is_some_and(|cells| cells > 0.0);
     let converged = Measured::share(traps.values(), |runs| !runs.iter().any(&unstable));
     let number = |quantity, measured| Number::new(family.class, quantity, measured);
     let mut list = vec![

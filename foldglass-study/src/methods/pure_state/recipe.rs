@@ -8,8 +8,8 @@ use foldglass::gibbs::fixed_points::Activity;
 use foldglass::gibbs::marginals::{MOST_ACTIONS, Trajectories};
 use foldglass::{Allowance, Class, Code, Stream};
 
-use super::PureStateUnit;
 use super::super::shared::{code_digest, source};
+use super::PureStateUnit;
 use crate::method::{
     Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError,
     Streams, number_name, put, put_some,
@@ -166,7 +166,11 @@ impl Recipe for PureStatePlan {
         put(&mut fields, "replicas", self.replicas);
         put(&mut fields, "iterations", self.iterations);
         put(&mut fields, "active", self.activity);
-        put_some(&mut fields, "start", self.starts.as_deref().map(code_digest));
+        put_some(
+            &mut fields,
+            "start",
+            self.starts.as_deref().map(code_digest),
+        );
         fields
     }
 

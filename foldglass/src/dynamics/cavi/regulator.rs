@@ -38,7 +38,7 @@ use super::settings::CaviSettings;
 use crate::model::class::Class;
 use crate::model::policy::Policy;
 use crate::reward::evaluate::{PolicyTable, Wants};
-use crate::reward::layout::{Layout, CellPlace, Sizes};
+use crate::reward::layout::{CellPlace, Layout, Sizes};
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::UBig;
@@ -260,7 +260,13 @@ impl Regulator {
     }
 
     /// The fields of one cell from its values and visits; none where nothing is known of it.
-    pub fn fields(&self, tau: f64, place: CellPlace, values: &[f64], visits: f64) -> Option<Fields> {
+    pub fn fields(
+        &self,
+        tau: f64,
+        place: CellPlace,
+        values: &[f64],
+        visits: f64,
+    ) -> Option<Fields> {
         let temperature = self.temperature(tau);
         if self.is_plain(tau) {
             return Some(Fields {

@@ -6,7 +6,7 @@
 //! numbers of a run alike, whatever its action, is certain; a cell that adds nothing else is idle.
 
 use super::layout::{Columns, SummaryLayout, SummaryNode, SummaryStep};
-use super::table::{Table, CodeTally};
+use super::table::{CodeTally, Table};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
 

@@ -5,7 +5,7 @@
 //! cells and actions, share one product.
 
 use super::layout::{SummaryLayout, SummaryStep};
-use super::table::{Table, CodeTally};
+use super::table::{CodeTally, Table};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
 

@@ -7,7 +7,7 @@ use super::DensityError;
 use super::expand::Expansion;
 use super::last::LastProducts;
 use super::layout::SummaryLayout;
-use super::table::{Table, CodeTally};
+use super::table::{CodeTally, Table};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
 use crate::support::clock::Instant;

@@ -107,7 +107,7 @@ impl Averages {
 /// solved independently, by 1 in q codes, and its weight is exp(P(x) / tau) when it is.
 pub fn complete_reward(family: &Family, tau: f64) -> f64 {
     let q = family.task().q() as f64;
-    let term = |input: &super::Input| {
+    let term = |input: &super::FamilyInput| {
         let p = input.weight as f64 / family.denominator() as f64;
         // e^(p/tau) / (q - 1 + e^(p/tau)), of which the larger exponential is divided out.
         p / (1.0 + (q - 1.0) * (-p / tau).exp())

@@ -10,7 +10,7 @@
 //! between, named so that they lead to the weights that stand for the class.
 
 use super::descent::{Descent, Stretch, forgets};
-use super::seen::{SeenLayout, Seen, Sight};
+use super::seen::{Seen, SeenLayout, Sight};
 use crate::landscape::packed::Packing;
 use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
@@ -230,7 +230,12 @@ impl<'a, W: Whole> Merge<'a, W> {
         }
     }
 
-    fn go_on(mut self, from: &PrefixLevel<W>, told: bool, tally: &Tally<'_>) -> Option<PrefixLevel<W>> {
+    fn go_on(
+        mut self,
+        from: &PrefixLevel<W>,
+        told: bool,
+        tally: &Tally<'_>,
+    ) -> Option<PrefixLevel<W>> {
         let stretch = Stretch {
             first: self.number,
             end: self.number + 1,

@@ -2,7 +2,7 @@
 
 use super::beginnings::Beginnings;
 use super::descent::{Descent, forgets};
-use super::last::{Column, BeforeLast, LastStep};
+use super::last::{BeforeLast, Column, LastStep};
 use super::parts::{Aim, CensusPart};
 use super::prefixes::Prefixes;
 use super::walker::{ShelfOutcome, Walker};

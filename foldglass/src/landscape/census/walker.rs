@@ -249,7 +249,12 @@ impl<'a, W: Whole> Walker<'a, W> {
 
     /// Visits codes from a shelf on, those of the least cost first, until one has a higher reward,
     /// and says the cost of the way to it.
-    pub fn escape(&mut self, shelf: Packed, cap: usize, by: WayOutCost) -> Result<LeastCost, Stopped> {
+    pub fn escape(
+        &mut self,
+        shelf: Packed,
+        cap: usize,
+        by: WayOutCost,
+    ) -> Result<LeastCost, Stopped> {
         let start = self.go(shelf).to_u128();
         let mut waiting = BinaryHeap::from([(Reverse(0), start, shelf)]);
         let mut cheapest = HashMap::from([(shelf, 0)]);

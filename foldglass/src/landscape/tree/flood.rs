@@ -1,6 +1,6 @@
 //! Lets the water fall, level by level, and joins what comes up (paper, App. G.6).
 
-use super::climb::{NODES, Climber};
+use super::climb::{Climber, NODES};
 use super::joins::{BranchNumber, Joins, LeafNumber, NEW};
 use super::levels::{LevelNumber, Levels};
 use super::{Leaf, Pace, Stuck, Tree, TreeError};

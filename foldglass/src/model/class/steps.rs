@@ -15,7 +15,12 @@ pub(super) struct StepTable {
 }
 
 impl StepTable {
-    pub fn new(longest: usize, groups: &[Group], nodes: &[Node], last_nodes: &[usize]) -> StepTable {
+    pub fn new(
+        longest: usize,
+        groups: &[Group],
+        nodes: &[Node],
+        last_nodes: &[usize],
+    ) -> StepTable {
         let mut cells: Vec<Range<usize>> = Vec::new();
         for group in groups {
             // Groups come by t, so that those of a step lie one behind the other.

@@ -108,7 +108,12 @@ impl<'a> ForwardStep<'a> {
     }
 
     /// What a rollout with this token earns from a state on, by what it earns after the step.
-    fn earned(&self, state: State, token: Symbol, next: Option<(&ForwardStep<'_>, &WeightByState)>) -> UBig {
+    fn earned(
+        &self,
+        state: State,
+        token: Symbol,
+        next: Option<(&ForwardStep<'_>, &WeightByState)>,
+    ) -> UBig {
         let mut sum = match token == self.fold(state) {
             true => self.right.clone(),
             false => UBig::ZERO,
@@ -248,7 +253,12 @@ impl Forward {
         let q = self.class.q();
         let lengths = 0..self.class.task().lengths().len();
         let lengths: Vec<(Vec<ForwardStep<'_>>, Vec<WeightByState>)> = lengths
-            .map(|which| (ForwardStep::all(&self.class, which).0, self.each_value(which)))
+            .map(|which| {
+                (
+                    ForwardStep::all(&self.class, which).0,
+                    self.each_value(which),
+                )
+            })
             .collect();
         let mut earned = vec![UBig::ZERO; self.class.cells() * q];
         self.each_arrival(|which, t, cell, state, weight| {

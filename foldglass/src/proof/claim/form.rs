@@ -252,7 +252,9 @@ impl VerdictForm {
         let parts = (self.cap, self.nodes, self.beyond, self.moves);
         let finding = match (self.verdict, parts) {
             (FindingWord::Optimal, (None, None, None, None)) => Finding::Optimal,
-            (FindingWord::Certified, (None, Some(nodes), None, None)) => Finding::Certified { nodes },
+            (FindingWord::Certified, (None, Some(nodes), None, None)) => {
+                Finding::Certified { nodes }
+            }
             (FindingWord::Bounded, (Some(cap), Some(nodes), Some(beyond), None)) => {
                 let at = || format!("{place}beyond");
                 check_place(class, at, beyond.cell as usize, &[beyond.action])?;

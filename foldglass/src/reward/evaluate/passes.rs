@@ -1,9 +1,9 @@
 //! Walks the nodes of a class forwards and backwards (paper, App. A: alpha and beta); where its sums
 //! read and write is worked out in `plan`.
 
-use super::plan::{Plan, Scale, PreparedNode};
+use super::plan::{Plan, PreparedNode, Scale};
 use crate::model::class::Class;
-use crate::reward::kernels::{self, Aligned, Coming, PassInputs, Kernels, Results, StepReward};
+use crate::reward::kernels::{self, Aligned, Coming, Kernels, PassInputs, Results, StepReward};
 use crate::reward::layout::{Layout, Sizes};
 use crate::support::memory::{Allowance, TooLarge};
 use std::sync::Arc;

@@ -239,7 +239,13 @@ impl PlanParts {
         self.geometries.entry(kind).or_insert_with(geometry).clone()
     }
 
-    fn weights(&mut self, class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Arc<NodeWeights> {
+    fn weights(
+        &mut self,
+        class: &Class,
+        node: &Node,
+        g: &Geometry,
+        scale: Scale,
+    ) -> Arc<NodeWeights> {
         let inputs = class.task().inputs();
         let kind = Kind::of(node, g.routes.is_some());
         let next = g.routes.as_ref().map(|_| inputs.kind(node.t + 1));

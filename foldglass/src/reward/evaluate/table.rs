@@ -3,7 +3,7 @@
 use super::take::take_rows;
 use crate::model::policy::{Entries, flushed};
 use crate::reward::kernels::Aligned;
-use crate::reward::layout::{Layout, CellPlace};
+use crate::reward::layout::{CellPlace, Layout};
 use std::sync::Arc;
 
 /// The distributions of every cell of one or several policies side by side, laid out for the kernels.

@@ -5,7 +5,7 @@
 
 use crate::model::policy::{LEAST_PROBABILITY, SUM_ROUNDING, flushed, scale};
 use crate::reward::kernels::{RowEntry, Transpose, Transposed, fetch, on_vectors};
-use crate::reward::layout::{GroupLayout, LanePanel, Layout, PANEL, CellPlace};
+use crate::reward::layout::{CellPlace, GroupLayout, LanePanel, Layout, PANEL};
 
 /// Copies `rows`, cell by cell, q probabilities each, to the table of the only replica. Returns whether every row is a
 /// distribution within `tolerance`.

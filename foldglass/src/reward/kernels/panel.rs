@@ -5,7 +5,7 @@
 //! while policy and values stream past once, from front to back; bbar of the tile, weighed, is small
 //! enough to be close at hand for all of them.
 
-use super::sums::{Extent, PassInputs, LEAST_MESSAGE, Sums, Targets, Tile};
+use super::sums::{Extent, LEAST_MESSAGE, PassInputs, Sums, Targets, Tile};
 use super::vector::{self, Has, LINE, Lane};
 use super::visits::VisitSum;
 use crate::reward::layout::PANEL;

@@ -2,7 +2,7 @@
 //! and actions (paper, App. A); see `sums`.
 
 use super::Kernels;
-use super::sums::{Extent, PassInputs, LEAST_MESSAGE, Sums, Targets, Tile};
+use super::sums::{Extent, LEAST_MESSAGE, PassInputs, Sums, Targets, Tile};
 use super::vector::{Has, Lane};
 use super::visits::VisitSum;
 use crate::reward::layout::PANEL;
@@ -27,13 +27,16 @@ impl Product {
     /// Does whole vectors of columns, two at a time. The remaining columns are covered by one overlapping
     /// vector that computes identical results again, or go one by one.
     ///
-    /// # Safety
-    /// All rows, columns and terms lie within A, B and C.
+    /// # Panics
+    /// If it would leave one of the matrices.
     #[inline(always)]
-    pub unsafe fn run<V: Lane>(&self, has: Has<V>, a: *const f64, b: *const f64, c: *mut f64) {
+    pub fn run<V: Lane>(&self, has: Has<V>, a: &[f64], b: &[f64], c: &mut [f64]) {
+        self.check(a, b, c);
+        let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
         let mut column = 0;
-        // SAFETY: whole vectors of columns end at or before the last column, and so does the overlapping one,
-        // which begins at `columns - WIDTH`: there was a whole vector, so that is not negative.
+        // SAFETY: `check` has seen that all rows, columns and terms lie within A, B and C. Whole vectors of columns
+        // end at or before the last column, and so does the overlapping one, which begins at `columns - WIDTH`:
+        // there was a whole vector, so that is not negative.
         unsafe {
             while self.columns - column >= 2 * V::WIDTH {
                 self.tiles::<V, 2>(has, column, a, b, c);
@@ -52,10 +55,27 @@ impl Product {
         }
     }
 
+    /// Refuses matrices that do not have all rows, columns and terms.
+    #[inline(always)]
+    fn check(&self, a: &[f64], b: &[f64], c: &[f64]) {
+        assert!(self.rows > 0 && self.terms > 0, "a product of nothing");
+        let (rows, terms) = (self.rows - 1, self.terms - 1);
+        let needed = [
+            rows * self.a_row + terms * self.a_term + 1,
+            terms * self.b_term + self.columns,
+            rows * self.c_row + self.columns,
+        ];
+        let sizes = [a.len(), b.len(), c.len()];
+        assert!(
+            needed.iter().zip(sizes).all(|(n, size)| *n <= size),
+            "a product that needs {needed:?} entries, of matrices of {sizes:?}"
+        );
+    }
+
     /// Does C vectors of columns of all rows.
     ///
     /// # Safety
-    /// As for `run`, and the columns are those of C.
+    /// `check` accepts the matrices, and the columns are those of C.
     #[inline(always)]
     unsafe fn tiles<V: Lane, const C: usize>(
         &self,
@@ -82,7 +102,8 @@ impl Product {
     }
 
     /// # Safety
-    /// As for `run`, from R rows of A and C vectors of B on.
+    /// `check` accepts the matrices; A and C begin R rows or more before their end, and B and C as many vectors of
+    /// columns.
     #[inline(always)]
     unsafe fn tile<V: Lane, const R: usize, const C: usize>(
         &self,
@@ -249,21 +270,14 @@ impl ScratchParts<'_> {
 
 impl Kernels {
     /// Multiplies with the widest vectors that the columns fill.
-    ///
-    /// # Safety
-    /// As for `Product::run`.
-    unsafe fn multiply(&self, product: &Product, a: *const f64, b: *const f64, c: *mut f64) {
-        // SAFETY: the product lies within its matrices, as this function asks, and kernels are those of the
-        // machine.
+    fn multiply(&self, product: &Product, a: &[f64], b: &[f64], c: &mut [f64]) {
+        // SAFETY: the kernels are those of the machine.
         unsafe { (self.loops(product.columns).product)(product, a, b, c) }
     }
 
     /// Computes post of a lane, in scratch.
-    ///
-    /// # Safety
-    /// The buffers are those of `forward`, checked.
     #[inline(never)]
-    pub(super) unsafe fn forward_lone(
+    pub(super) fn forward_lone(
         &self,
         work: &Sums,
         tile: Tile,
@@ -273,14 +287,8 @@ impl Kernels {
         let (extent, lone) = (&work.extent, LoneLane::new(&work.extent));
         let (alpha, policy) = lone.starts(extent, tile);
         let mut parts = lone.parts(scratch);
-        // SAFETY: the matrices have just these sizes.
-        unsafe {
-            let (a, b) = (
-                given.alpha[alpha..].as_ptr(),
-                given.policy[policy..].as_ptr(),
-            );
-            self.multiply(&lone.post(), a, b, parts.post.as_mut_ptr());
-        }
+        let (a, b) = (&given.alpha[alpha..], &given.policy[policy..]);
+        self.multiply(&lone.post(), a, b, parts.post);
         let weights = &given.weights[extent.lanes.place(extent.entering, 0, tile.panel.lane)..];
         parts.weigh(extent.actions, weights);
     }
@@ -301,26 +309,33 @@ impl Kernels {
         let (extent, lone) = (&work.extent, LoneLane::new(&work.extent));
         let (start, first) = lone.starts(extent, tile);
         let mut parts = lone.parts(scratch);
-        let alpha = given.alpha[start..].as_ptr();
-        // SAFETY: the matrices have just these sizes, and so have rows, terms and symbols of the lane.
-        unsafe {
-            if let Some(values) = to.values {
-                let (b, c) = (parts.post.as_ptr(), values.add(first));
-                self.multiply(&lone.values(to.add), alpha, b, c);
-            }
-            if let Some(message) = to.message {
-                parts.transpose(&lone);
-                let policy = given.policy[first..].as_ptr();
-                let (b, c) = (parts.transposed.as_ptr(), parts.message.as_mut_ptr());
-                self.multiply(&lone.message(), policy, b, c);
-                for (k, from) in parts.message.chunks_exact(lone.padded).enumerate() {
-                    for (s, from) in from[..lone.states].iter().enumerate() {
-                        *message.add(start + k * lone.states + s) = *from;
-                    }
+        let alpha = &given.alpha[start..];
+        if let Some(values) = to.values {
+            // SAFETY: `check_backward` has seen that the values of the lane and this history lie there, and no other
+            // tile writes them.
+            let values = unsafe {
+                std::slice::from_raw_parts_mut(values.add(first), lone.terms * lone.columns)
+            };
+            self.multiply(&lone.values(to.add), alpha, parts.post, values);
+        }
+        if let Some(message) = to.message {
+            parts.transpose(&lone);
+            let policy = &given.policy[first..];
+            self.multiply(&lone.message(), policy, parts.transposed, parts.message);
+            for (k, from) in parts.message.chunks_exact(lone.padded).enumerate() {
+                for (s, from) in from[..lone.states].iter().enumerate() {
+                    // SAFETY: `check_backward` has seen that the message has a row for each term and state of the
+                    // lane, and no other tile writes them.
+                    unsafe { *message.add(start + k * lone.states + s) = *from };
                 }
             }
-            if let Some(visits) = to.visits {
-                let weights = extent.lanes.place(extent.entering, 0, tile.panel.lane);
+        }
+        if let Some(visits) = to.visits {
+            let weights = extent.lanes.place(extent.entering, 0, tile.panel.lane);
+            let weights = &given.weights[weights..];
+            // SAFETY: alpha, weights and visits have all rows, terms and symbols of the lane, as `check_backward`
+            // has seen.
+            unsafe {
                 work.visit(
                     Has::NUMBERS,
                     VisitSum {
@@ -328,8 +343,8 @@ impl Kernels {
                         row: 1,
                         rows: lone.states,
                         terms: lone.terms,
-                        alpha,
-                        weights: given.weights[weights..].as_ptr(),
+                        alpha: alpha.as_ptr(),
+                        weights: weights.as_ptr(),
                         visits: visits.add(first / extent.actions),
                         share: to.share,
                         add: to.add,

@@ -5,8 +5,8 @@
 //! entering symbols are contiguous, vectors over lanes are transposed, four by four, into vectors over entering
 //! symbols. All other lanes go one by one.
 
-use super::routes::{Origin, ActionPlace, QUAD, Quad, Routes, Shift, TRANSPOSED};
-use super::sums::{TileStrides, LEAST_MESSAGE, Tile};
+use super::routes::{ActionPlace, Origin, QUAD, Quad, Routes, Shift, TRANSPOSED};
+use super::sums::{LEAST_MESSAGE, Tile, TileStrides};
 #[cfg(target_arch = "x86_64")]
 use super::vector::Avx2;
 use super::vector::{Has, Lane, Narrow, Portable};
@@ -297,7 +297,13 @@ impl Routes {
 
     /// The weights of a symbol drawn on the way, if one is.
     #[inline(always)]
-    fn mixing<V: Lane>(&self, has: Has<V>, at: LanePart, stop: ActionTargets, weights: &[f64]) -> Option<V> {
+    fn mixing<V: Lane>(
+        &self,
+        has: Has<V>,
+        at: LanePart,
+        stop: ActionTargets,
+        weights: &[f64],
+    ) -> Option<V> {
         let place = (stop.draw * self.entering + stop.entering) * self.padded + at.first();
         (self.draws > 1).then(|| has.load(&weights[place..]))
     }
@@ -389,7 +395,9 @@ impl Routes {
                         let [a, b, c, d] = places;
                         let load = |place| has.load_at(message.add(place));
                         let transposed = V::transposed([load(a), load(b), load(c), load(d)]);
-                        for ((offset, vector), weight) in offsets.iter().zip(transposed).zip(weights) {
+                        for ((offset, vector), weight) in
+                            offsets.iter().zip(transposed).zip(weights)
+                        {
                             let value = vector.flush(LEAST_MESSAGE).times(weight);
                             put(value, back.add, bbar.add(*offset));
                         }
@@ -405,7 +413,8 @@ impl Routes {
                 for n in 0..Q {
                     // SAFETY: as in `scatter_transposed`, lane by lane.
                     unsafe {
-                        let from = |place: ActionPlace| *message.add(place.first + n * place.action);
+                        let from =
+                            |place: ActionPlace| *message.add(place.first + n * place.action);
                         let value = V::of(has, [from(a), from(b), from(c), from(d)]);
                         let value = value.flush(LEAST_MESSAGE).times(weight);
                         put(value, back.add, bbar.add(offset + n * column));

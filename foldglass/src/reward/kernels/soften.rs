@@ -108,7 +108,10 @@ impl Soften {
                     transposed_policy[action][lane] = policy[first + lane * q + action];
                 }
             }
-            let (values, to) = (transposed.as_flattened(), transposed_policy.as_flattened_mut());
+            let (values, to) = (
+                transposed.as_flattened(),
+                transposed_policy.as_flattened_mut(),
+            );
             rule.cell::<Q>((q, PANEL), has.bytes(&chosen), values, to);
             for lane in 0..mask.len() {
                 for action in 0..q {

@@ -158,7 +158,12 @@ impl GroupLayout {
 
     /// Where a history of a window lies, whose first one is given.
     #[inline]
-    pub(super) fn place(&self, q: usize, (seat, vector): (Seat, usize), history: usize) -> CellPlace {
+    pub(super) fn place(
+        &self,
+        q: usize,
+        (seat, vector): (Seat, usize),
+        history: usize,
+    ) -> CellPlace {
         let Seat { panel, lane, width } = seat;
         let first = panel + (vector + self.vectors.of_history(history)) * width;
         CellPlace {

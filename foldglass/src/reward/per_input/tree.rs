@@ -1,6 +1,6 @@
 //! Walks the tree of inputs: forward to every leaf, and backward with sums over the leaves below.
 
-use super::{LeafWeights, InputSums, beginnings, length_probability};
+use super::{InputSums, LeafWeights, beginnings, length_probability};
 use crate::model::class::{Class, Group};
 use crate::model::operation::Symbol;
 use crate::support::watch::{Stopped, Tally};
@@ -100,7 +100,12 @@ impl<'a> InputTree<'a> {
         steps.iter().enumerate().map(one).sum()
     }
 
-    pub fn new(class: &'a Class, rows: &'a [f64], which: usize, start: &'a [Symbol]) -> InputTree<'a> {
+    pub fn new(
+        class: &'a Class,
+        rows: &'a [f64],
+        which: usize,
+        start: &'a [Symbol],
+    ) -> InputTree<'a> {
         let (q, task) = (class.q(), class.task());
         let length = task.lengths()[which];
         let steps = steps(class, which);
@@ -315,7 +320,13 @@ impl<'a, const K: usize, W: Fn(f64) -> LeafWeights<K>> Backward<'a, K, W> {
     }
 
     /// The weighted squares of the step before the last, and the pairs that lead to it.
-    fn leaf_squares(&mut self, tree: &InputTree<'_>, first_cell: usize, target: usize, weight: f64) {
+    fn leaf_squares(
+        &mut self,
+        tree: &InputTree<'_>,
+        first_cell: usize,
+        target: usize,
+        weight: f64,
+    ) {
         let step = tree.length - 1;
         let histories = tree.steps[step].histories;
         for (h, mass) in tree.forward[step].iter().enumerate() {

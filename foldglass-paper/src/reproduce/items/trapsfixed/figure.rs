@@ -6,7 +6,7 @@ use kuva::prelude::{LinePlot, MarkerShape, Plot, TickFormat};
 use kuva::render::render::{Primitive, Scene};
 
 use super::{
-    AveragedCurve, FAMILIES, Family, Run, TrapsFixedQuantity, at, of_traps, runs, temperatures,
+    AveragedCurve, FAMILIES, Family, TrapRun, TrapsFixedQuantity, at, of_traps, runs, temperatures,
 };
 use crate::report::figure::panel::{Axis, Frame, Panel, Places, TITLED, grid};
 use crate::report::figure::{
@@ -170,7 +170,7 @@ fn scene(panel: Panel, curves: &[Curve]) -> Scene {
 }
 
 /// The mean reward of all traps and replicas.
-fn rewards(runs: &[Run<'_>], taus: &[f64]) -> Vec<CurveMark> {
+fn rewards(runs: &[TrapRun<'_>], taus: &[f64]) -> Vec<CurveMark> {
     let mark = |&tau: &f64| {
         let replicas: Vec<f64> = at(runs, tau)
             .iter()
@@ -196,7 +196,7 @@ enum Bars {
 }
 
 /// The mean of a number over the finite-temperature traps.
-fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, bars: Bars) -> Vec<CurveMark> {
+fn averages(runs: &[TrapRun<'_>], taus: &[f64], key: &str, bars: Bars) -> Vec<CurveMark> {
     let mark = |&tau: &f64| {
         let all = at(runs, tau);
         let values = of_traps(&all, key);
