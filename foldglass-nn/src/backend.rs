@@ -8,7 +8,8 @@ use crate::philox::Purpose;
 use crate::settings::Decoding;
 use foldglass::support::memory::Bytes;
 use foldglass::support::watch::Stop;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 /// How a fleet computes its MLPs on a GPU.
@@ -57,7 +58,7 @@ impl ModelState {
 }
 
 /// What one training step of one model came to.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct StepRecord {
     /// The loss.
     pub loss: f64,
@@ -67,6 +68,26 @@ pub struct StepRecord {
     pub entropy: f64,
     /// The norm of the gradient.
     pub gradient_norm: f64,
+    /// The divergence of a token from the prior, on average, in nats; none without a prior.
+    #[serde(default)]
+    pub kl: Option<f64>,
+}
+
+impl Serialize for StepRecord {
+    /// Formats with names leave out a divergence that is none, so that curves of runs without a prior stay as they were.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let with_kl = self.kl.is_some() || !serializer.is_human_readable();
+        let mut fields = serializer.serialize_struct("StepRecord", 4 + usize::from(with_kl))?;
+        fields.serialize_field("loss", &self.loss)?;
+        fields.serialize_field("sampled", &self.sampled)?;
+        fields.serialize_field("entropy", &self.entropy)?;
+        fields.serialize_field("gradient_norm", &self.gradient_norm)?;
+        match with_kl {
+            true => fields.serialize_field("kl", &self.kl)?,
+            false => fields.skip_field("kl")?,
+        }
+        fields.end()
+    }
 }
 
 /// The records of a step, unless a model's numbers are none any more.
@@ -137,6 +158,9 @@ pub enum BackendError {
     /// Nothing to imitate.
     #[error("no lessons were given to imitate")]
     NoLesson,
+    /// Settings with a prior, and no network for it.
+    #[error("the settings hold the models to a prior, and no weights of it were given")]
+    NoPrior,
     /// More samples at once than there is room for.
     #[error("{samples} samples at once; there is room for {room}")]
     TooMany {
@@ -191,6 +215,9 @@ pub trait Backend: Send {
 
     /// Puts a model into a state.
     fn restore(&mut self, model: usize, state: &ModelState) -> Result<(), BackendError>;
+
+    /// Gives a model the weights of the prior to which the settings hold it.
+    fn set_prior(&mut self, model: usize, weights: &[f32]) -> Result<(), BackendError>;
 
     /// Makes steps `first + 1` to `first + count` of training with the curriculum at `lengths`;
     /// the records are the last step's.

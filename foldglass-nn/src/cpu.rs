@@ -36,6 +36,28 @@ struct Model {
     state: ModelState,
     tables: Tables,
     activations: Activations,
+    prior: Option<PriorPass>,
+}
+
+/// A network to which a model is held, and what it computes on the model's batch.
+struct PriorPass {
+    weights: Vec<f32>,
+    tables: Tables,
+    activations: Activations,
+}
+
+impl PriorPass {
+    /// Computes the policies of a batch whose tokens are there.
+    fn follow(&mut self, settings: &FleetSettings, batch: &Batch, q: usize) {
+        self.activations.make_room(&self.tables, batch.tokens());
+        for t in 1..=batch.longest() {
+            if self.activations.undone.ask() {
+                return;
+            }
+            let (tables, weights) = (&self.tables, &self.weights);
+            (self.activations).step(tables, weights, settings.layout, batch, t, q);
+        }
+    }
 }
 
 impl Cpu {
@@ -56,6 +78,7 @@ impl Cpu {
                     state: blank.clone(),
                     tables: tables.clone(),
                     activations: Activations::default(),
+                    prior: None,
                 })
                 .collect(),
             lessons: Vec::new(),
@@ -127,6 +150,19 @@ impl Model {
         self.emit(settings, batch, |_, sample, t| given.y(sample)[t - 1]);
     }
 
+    /// Computes the prior's policies of such a batch, where there is a prior.
+    fn follow_prior(&mut self, settings: &FleetSettings, batch: &Batch) {
+        let q = self.own.square.q();
+        if let Some(prior) = &mut self.prior {
+            prior.follow(settings, batch, q);
+        }
+    }
+
+    /// What [`Model::follow_prior`] computed.
+    fn prior_policy(&self) -> Option<&[f32]> {
+        (self.prior.as_ref()).map(|prior| &prior.activations.policy[..])
+    }
+
     /// The gradient of the weighed tokens; the batch's policies have been computed.
     fn gradient(
         &self,
@@ -139,6 +175,7 @@ impl Model {
         }
         let v = settings.shape.vocabulary;
         let mut d_logits = vec![0.0; batch.tokens() * v];
+        let prior = self.prior_policy();
         for t in 1..=batch.longest() {
             for sample in 0..batch.live(t) {
                 let token = batch.start(t) + sample;
@@ -146,7 +183,10 @@ impl Model {
                     &self.activations.policy[token * v..][..v],
                     batch.y(sample)[t - 1],
                 );
-                logit_gradient(policy, y, weights[token], &mut d_logits[token * v..][..v]);
+                let weight = weights[token];
+                let prior = prior.filter(|_| weight.divergence != 0.0);
+                let prior = prior.map(|prior| &prior[token * v..][..v]);
+                logit_gradient(policy, y, weight, prior, &mut d_logits[token * v..][..v]);
             }
         }
         let mut gradient = vec![0.0; self.state.weights.len()];
@@ -185,18 +225,19 @@ impl Model {
         self.emit(settings, &mut batch, |p, sample, t| {
             sampler.token(p, sample, t)
         });
+        self.follow_prior(settings, &batch);
         let v = settings.shape.vocabulary;
-        let policy = &self.activations.policy;
+        let (policy, prior) = (&self.activations.policy, self.prior_policy());
         let coefficient = settings.coefficient(self.own.entropy, step);
-        let weighed = weigh(settings, coefficient, &batch, policy, v, None);
+        let weighed = weigh(settings, coefficient, &batch, policy, v, None, prior);
         let record = self.update_on(settings, step, &batch, &weighed);
         if let TrainingMethod::Grpo { epochs, .. } = settings.method {
             let old = chosen(&batch, &self.activations.policy, v);
             for _ in 1..epochs {
                 self.tables.refresh(&self.state.weights);
                 self.follow(settings, &mut batch);
-                let policy = &self.activations.policy;
-                let again = weigh(settings, coefficient, &batch, policy, v, Some(&old));
+                let (policy, prior) = (&self.activations.policy, self.prior_policy());
+                let again = weigh(settings, coefficient, &batch, policy, v, Some(&old), prior);
                 self.update_on(settings, step, &batch, &again);
             }
         }
@@ -205,6 +246,7 @@ impl Model {
             sampled: weighed.right as f64 / batch.samples() as f64,
             entropy: weighed.entropy,
             gradient_norm: record,
+            kl: weighed.divergence,
         }
     }
 
@@ -311,7 +353,7 @@ impl Model {
         let share = 1.0 / batch.tokens() as f32;
         let weight = TokenWeight {
             policy: share,
-            entropy: 0.0,
+            ..TokenWeight::default()
         };
         let gradient = self.gradient(settings, &batch, &vec![weight; batch.tokens()]);
         if self.activations.undone.is() {
@@ -355,6 +397,9 @@ impl Backend for Cpu {
         self.undone = Undone::heeding(stop);
         for model in &mut self.models {
             model.activations.undone = self.undone.clone();
+            if let Some(prior) = &mut model.prior {
+                prior.activations.undone = self.undone.clone();
+            }
         }
     }
 
@@ -377,12 +422,29 @@ impl Backend for Cpu {
         Ok(())
     }
 
+    fn set_prior(&mut self, model: usize, weights: &[f32]) -> Result<(), BackendError> {
+        let own = &mut self.models[model];
+        let mut tables = own.tables.clone();
+        tables.refresh(weights);
+        let mut activations = Activations::default();
+        activations.undone = self.undone.clone();
+        own.prior = Some(PriorPass {
+            weights: weights.to_vec(),
+            tables,
+            activations,
+        });
+        Ok(())
+    }
+
     fn train(
         &mut self,
         first: u64,
         count: u64,
         lengths: &[usize],
     ) -> Result<Vec<StepRecord>, BackendError> {
+        if self.settings.prior.is_some() && self.models.iter().any(|m| m.prior.is_none()) {
+            return Err(BackendError::NoPrior);
+        }
         self.begin_training();
         let (settings, undone) = (&self.settings, &self.undone);
         let records: Vec<Option<StepRecord>> = (self.models.par_iter_mut())
@@ -493,6 +555,7 @@ impl Backend for Cpu {
             .map(|((model, batch), weights)| {
                 model.tables.refresh(&model.state.weights);
                 model.follow(settings, &mut batch.clone());
+                model.follow_prior(settings, batch);
                 model.gradient(settings, batch, weights)
             })
             .collect();

@@ -30,11 +30,23 @@ pub struct Cuda {
     models: usize,
     device: Box<dyn Device>,
     memory: Memory,
+    /// The same for passes of the prior; of use where the settings have one.
+    prior: Memory,
     lessons: Lessons,
     /// Room for tokens' weights, taken when gradients are first asked for.
     token_weights: Address,
     /// Whether weights were put in place that the copies in bf16 do not know of.
     stale: bool,
+    priors: Priors,
+}
+
+/// What is known of the prior.
+#[derive(Default)]
+struct Priors {
+    /// Whether each model has its weights.
+    given: Vec<bool>,
+    /// Whether its tables are made of them.
+    made: bool,
 }
 
 /// What models imitate.
@@ -77,17 +89,23 @@ impl Cuda {
             law: settings.inputs != InputLaw::Uniform,
             gathered: settings.adaptive.is_some(),
             old: matches!(settings.method, TrainingMethod::Grpo { epochs: 2.., .. }),
+            prior: settings.prior.is_some(),
         };
-        let memory = Memory::allocate(&sizes, models.len(), options, device.as_mut())?;
+        let (memory, prior) = Memory::allocate(&sizes, models.len(), options, device.as_mut())?;
         let mut cuda = Cuda {
             settings: settings.clone(),
             sizes,
             models: models.len(),
             device,
             memory,
+            prior,
             lessons: Lessons::default(),
             token_weights: 0,
             stale: true,
+            priors: Priors {
+                given: vec![false; models.len()],
+                made: false,
+            },
         };
         cuda.write_constants(models)?;
         Ok(cuda)

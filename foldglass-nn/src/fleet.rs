@@ -77,10 +77,33 @@ impl Fleet {
         models: Vec<ModelSettings>,
         make: MakeBackend,
     ) -> Result<Fleet, FleetError> {
+        Fleet::begin_with(settings, models, None, make)
+    }
+
+    /// The same with the network of [`Given`](crate::settings::PriorNetwork::Given), to which all models are held.
+    pub fn with_prior(
+        settings: FleetSettings,
+        models: Vec<ModelSettings>,
+        prior: &Weights,
+        make: MakeBackend,
+    ) -> Result<Fleet, FleetError> {
+        Fleet::begin_with(settings, models, Some(prior), make)
+    }
+
+    fn begin_with(
+        settings: FleetSettings,
+        models: Vec<ModelSettings>,
+        given: Option<&Weights>,
+        make: MakeBackend,
+    ) -> Result<Fleet, FleetError> {
         settings.check(&models)?;
+        settings.check_prior(given)?;
         let mut backend = make(&settings, &models)?;
         for (number, model) in models.iter().enumerate() {
             let weights = Weights::draw(settings.shape, settings.initial, model.seed);
+            if settings.prior.is_some() {
+                backend.set_prior(number, &given.unwrap_or(&weights).values)?;
+            }
             backend.restore(number, &ModelState::new(weights.values))?;
         }
         let course = Curriculum {
@@ -175,7 +198,7 @@ impl Fleet {
 }
 
 impl Course for Curriculum {
-    const FORMAT: &'static str = "foldglass-fleet/2";
+    const FORMAT: &'static str = "foldglass-fleet/3";
     type Saved = SavedCurriculum;
     type Trained = Vec<StepRecord>;
     type News = Vec<CurvePoint>;

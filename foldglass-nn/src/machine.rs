@@ -76,9 +76,10 @@ impl Machine {
     }
 }
 
-/// The bytes of a fleet's weights, gradients and two means of Adam.
+/// The bytes of a fleet's weights, gradients, two means of Adam and, where there is one, prior.
 pub fn bytes(settings: &FleetSettings, models: usize) -> u128 {
-    let one = 4 * size_of::<f32>() as u128 * settings.shape.parameters() as u128;
+    let copies = 4 + usize::from(settings.prior.is_some());
+    let one = (copies * size_of::<f32>()) as u128 * settings.shape.parameters() as u128;
     one.saturating_mul(models as u128)
 }
 

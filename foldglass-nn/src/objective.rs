@@ -1,7 +1,7 @@
 //! Weighs emitted tokens: every method is a policy gradient with weights of its own (paper, G.5).
 //!
-//! The loss of a batch is -sum over tokens of (w log pi(y) + e H), H the entropy over the q symbols,
-//! the prefix given. Methods differ in w and e alone.
+//! The loss of a batch is -sum over tokens of (w log pi(y) + e H - k KL), H the entropy over the q symbols and
+//! KL the divergence of pi from a prior's policy, the prefix given. Methods differ in w, e and k alone.
 
 use crate::batch::Batch;
 use crate::philox::{Draw, Numbers, below, unit};
@@ -16,6 +16,8 @@ pub struct TokenWeight {
     pub policy: f32,
     /// Of the entropy at its step.
     pub entropy: f32,
+    /// Of the divergence from the prior at its step, which is taken off.
+    pub divergence: f32,
 }
 
 /// A batch, weighed.
@@ -29,10 +31,13 @@ pub struct Weighed {
     pub right: usize,
     /// The entropy of a token, on average.
     pub entropy: f64,
+    /// The divergence of a token from the prior, on average, where there is one.
+    pub divergence: Option<f64>,
 }
 
 /// Weighs a batch: `policy` has `stride` numbers a token, `old` the probabilities that the tokens
-/// had when they were drawn, for methods that make several updates on a batch.
+/// had when they were drawn, for methods that make several updates on a batch, `prior` the policy of
+/// the network to which this one is held.
 pub fn weigh(
     settings: &FleetSettings,
     coefficient: f64,
@@ -40,21 +45,36 @@ pub fn weigh(
     policy: &[f32],
     stride: usize,
     old: Option<&[f32]>,
+    prior: Option<&[f32]>,
 ) -> Weighed {
-    let probability = |token: usize, y: u8| policy[token * stride + usize::from(y)];
+    let place = |token: usize, y: u8| token * stride + usize::from(y);
     let tokens = batch.tokens();
     let mut log = vec![0.0; tokens];
     let mut entropy = vec![0.0; tokens];
+    let mut above_prior = vec![0.0; tokens];
+    let mut divergences = vec![0.0; tokens];
     for t in 1..=batch.longest() {
         for sample in 0..batch.live(t) {
             let token = batch.start(t) + sample;
-            log[token] = log_of(probability(token, batch.y(sample)[t - 1]));
+            let y = batch.y(sample)[t - 1];
+            log[token] = log_of(policy[place(token, y)]);
             let row = &policy[token * stride..][..stride];
             entropy[token] = -row.iter().map(|&p| product_with_log(p)).sum::<f64>();
+            if let Some(prior) = prior {
+                above_prior[token] = log[token] - log_of(prior[place(token, y)]);
+                divergences[token] = divergence(row, &prior[token * stride..][..stride]);
+            }
         }
     }
     let right = (0..batch.samples()).filter(|&s| batch.right(s)).count();
-    let advantages = advantages(settings, coefficient, batch, &log);
+    let penalties = Penalties {
+        entropy: coefficient,
+        divergence: match (&settings.prior, prior) {
+            (Some(own), Some(_)) => own.coefficient,
+            _ => 0.0,
+        },
+    };
+    let advantages = advantages(settings, penalties, batch, &log, &above_prior);
     let mut weights = vec![TokenWeight::default(); tokens];
     let mut loss = 0.0;
     for t in 1..=batch.longest() {
@@ -62,12 +82,16 @@ pub fn weigh(
             let token = batch.start(t) + sample;
             let ratio = old.map_or(1.0, |old| (log[token] - log_of(old[token])).exp());
             let policy = advantage * clipped(settings.method, ratio, advantage);
-            let entropy_weight = coefficient * entropy_share(settings.entropy, batch, sample);
+            let share = entropy_share(settings.entropy, batch, sample);
+            let entropy_weight = penalties.entropy * share;
+            let divergence_weight = penalties.divergence * share;
             weights[token] = TokenWeight {
                 policy: policy as f32,
                 entropy: entropy_weight as f32,
+                divergence: divergence_weight as f32,
             };
             loss -= policy * log[token] + entropy_weight * entropy[token];
+            loss += divergence_weight * divergences[token];
         }
     }
     Weighed {
@@ -75,7 +99,24 @@ pub fn weigh(
         loss,
         right,
         entropy: entropy.iter().sum::<f64>() / tokens as f64,
+        divergence: prior.map(|_| divergences.iter().sum::<f64>() / tokens as f64),
     }
+}
+
+/// The coefficients of what is taken off the rewards.
+#[derive(Clone, Copy)]
+struct Penalties {
+    /// Of minus the entropy.
+    entropy: f64,
+    /// Of the divergence from the prior.
+    divergence: f64,
+}
+
+/// KL(policy || prior), the sum over symbols of p (log p - log prior).
+fn divergence(policy: &[f32], prior: &[f32]) -> f64 {
+    let symbols = policy.iter().zip(prior).filter(|&(&p, _)| p > 0.0);
+    let terms = symbols.map(|(&p, &prior)| product_with_log(p) - f64::from(p) * log_of(prior));
+    terms.sum()
 }
 
 /// The logarithm of a token's probability. One that was not drawn from the policy, but put in its
@@ -93,14 +134,21 @@ fn product_with_log(p: f32) -> f64 {
 }
 
 /// What multiplies log pi of a sample's tokens.
-fn advantages(settings: &FleetSettings, coefficient: f64, batch: &Batch, log: &[f64]) -> Vec<f64> {
+fn advantages(
+    settings: &FleetSettings,
+    penalties: Penalties,
+    batch: &Batch,
+    log: &[f64],
+    above_prior: &[f64],
+) -> Vec<f64> {
     let samples = batch.samples();
     let right = |sample: usize| f64::from(u8::from(batch.right(sample)));
     let mut returns: Vec<f64> = (0..samples).map(right).collect();
     if settings.entropy == EntropyForm::Return {
         for (sample, value) in returns.iter_mut().enumerate() {
-            let tokens = (1..=batch.lengths()[sample]).map(|t| log[batch.start(t) + sample]);
-            *value -= coefficient * tokens.sum::<f64>();
+            let tokens = (1..=batch.lengths()[sample]).map(|t| batch.start(t) + sample);
+            *value -= penalties.entropy * tokens.clone().map(|token| log[token]).sum::<f64>();
+            *value -= penalties.divergence * tokens.map(|token| above_prior[token]).sum::<f64>();
         }
     }
     let share = 1.0 / samples as f64;
@@ -171,15 +219,30 @@ fn entropy_share(form: EntropyForm, batch: &Batch, sample: usize) -> f64 {
     }
 }
 
-/// The gradient in the logits: w (pi - onehot(y)) + e pi (log pi + H), for the q symbols; zero for
-/// the other tokens of the vocabulary, which `policy` gives no probability.
-pub fn logit_gradient(policy: &[f32], y: u8, weight: TokenWeight, to: &mut [f32]) {
+/// The gradient in the logits: w (pi - onehot(y)) + e pi (log pi + H) + k pi (log pi - log prior - KL), for
+/// the q symbols; zero for the other tokens of the vocabulary, which `policy` gives no probability.
+pub fn logit_gradient(
+    policy: &[f32],
+    y: u8,
+    weight: TokenWeight,
+    prior: Option<&[f32]>,
+    to: &mut [f32],
+) {
     let logs = policy.iter().map(|&p| product_with_log(p) as f32);
     let entropy = -logs.sum::<f32>();
     for (a, (to, &p)) in to.iter_mut().zip(policy).enumerate() {
         let hit = if a == usize::from(y) { 1.0 } else { 0.0 };
         let log = if p > 0.0 { p.ln() } else { 0.0 };
         *to = weight.policy * (p - hit) + weight.entropy * p * (log + entropy);
+    }
+    if let Some(prior) = prior {
+        let divergence = divergence(policy, prior) as f32;
+        for (to, (&p, &prior)) in to.iter_mut().zip(policy.iter().zip(prior)) {
+            if p > 0.0 {
+                let above = (log_of(p) - log_of(prior)) as f32;
+                *to += weight.divergence * p * (above - divergence);
+            }
+        }
     }
 }
 
@@ -267,6 +330,7 @@ pub fn likeliest(policy: &[f32], q: usize) -> u8 {
 mod tests {
     use super::*;
     use crate::philox::Purpose;
+    use crate::settings::Prior;
     use foldglass::model::operation::Operation;
 
     /// Two samples of lengths 2 and 1, the first right; policies of two symbols.
@@ -282,7 +346,7 @@ mod tests {
 
     fn weights(settings: &FleetSettings, old: Option<&[f32]>) -> Vec<TokenWeight> {
         let (batch, policy) = example();
-        weigh(settings, 0.5, &batch, &policy, 2, old).tokens
+        weigh(settings, 0.5, &batch, &policy, 2, old, None).tokens
     }
 
     #[test]
@@ -291,7 +355,11 @@ mod tests {
             batch: 2,
             ..FleetSettings::default()
         };
-        let of = |policy: f32, entropy: f32| TokenWeight { policy, entropy };
+        let of = |policy: f32, entropy: f32| TokenWeight {
+            policy,
+            entropy,
+            divergence: 0.0,
+        };
         // Rewards 1 and 0: advantages 1/2 and -1/2 over two samples; three tokens.
         let third = 0.5 / 3.0;
         assert_eq!(
@@ -320,6 +388,52 @@ mod tests {
         assert_eq!(weights(&expert, None)[1].policy, 0.0);
     }
 
+    /// Every form weighs the divergence as it weighs the entropy, with the sign of a cost.
+    #[test]
+    fn a_divergence_is_weighed_as_the_entropy_is() {
+        let (batch, policy) = example();
+        let prior = [0.5f32, 0.5, 0.2, 0.8, 0.4, 0.6];
+        let divergence = |of: usize| {
+            let (p, r) = (&policy[2 * of..][..2], &prior[2 * of..][..2]);
+            let term = |a: usize| f64::from(p[a]) * (f64::from(p[a]) / f64::from(r[a])).ln();
+            term(0) + term(1)
+        };
+        let with = |form, coefficient: f64| {
+            let settings = FleetSettings {
+                entropy: form,
+                prior: Some(Prior::initial(coefficient)),
+                ..FleetSettings::default()
+            };
+            weigh(&settings, 0.5, &batch, &policy, 2, None, Some(&prior))
+        };
+        for (form, shares) in [
+            (EntropyForm::TokenMean, [1.0 / 3.0; 3]),
+            (EntropyForm::SequenceMean, [0.25, 0.5, 0.25]),
+            (EntropyForm::Summed, [0.5; 3]),
+        ] {
+            let (without, weighed) = (with(form, 0.0), with(form, 0.3));
+            let mut cost = 0.0;
+            for (token, share) in shares.into_iter().enumerate() {
+                let found = f64::from(weighed.tokens[token].divergence);
+                assert!((found - 0.3 * share).abs() < 1e-7, "{form:?}: {found}");
+                cost += 0.3 * share * divergence(token);
+            }
+            assert!((weighed.loss - without.loss - cost).abs() < 1e-7);
+            let mean = (0..3).map(divergence).sum::<f64>() / 3.0;
+            assert!((weighed.divergence.unwrap() - mean).abs() < 1e-7);
+        }
+        // In the return: log pi - log prior of the emitted tokens. Tokens are 0, 1 and 0 (the second sample).
+        let (without, weighed) = (
+            with(EntropyForm::Return, 0.0),
+            with(EntropyForm::Return, 0.3),
+        );
+        let (one, other) = (0.5f64.ln() + (0.1f64 / 0.6).ln(), (0.5f64 / 0.2).ln());
+        let less = 0.3 * (one - other) / 2.0 / 2.0;
+        let found = f64::from(without.tokens[0].policy) - f64::from(weighed.tokens[0].policy);
+        assert!((found - less).abs() < 1e-6, "{found} {less}");
+        assert_eq!(weighed.tokens[0].divergence, 0.0);
+    }
+
     #[test]
     fn a_token_without_probability_leaves_the_loss_a_number() {
         let (batch, mut policy) = example();
@@ -334,10 +448,12 @@ mod tests {
         ] {
             let settings = FleetSettings {
                 method,
+                prior: Some(Prior::initial(0.3)),
                 ..FleetSettings::default()
             };
             let old = [0.0, 0.5, 0.1];
-            let weighed = weigh(&settings, 0.5, &batch, &policy, 2, Some(&old));
+            let prior = vec![0.5, 0.5, 1.0, 0.0, 0.5, 0.5];
+            let weighed = weigh(&settings, 0.5, &batch, &policy, 2, Some(&old), Some(&prior));
             assert!(weighed.loss.is_finite(), "{weighed:?}");
             let finite = |weight: &TokenWeight| weight.policy.is_finite();
             assert!(weighed.tokens.iter().all(finite));
@@ -368,7 +484,9 @@ mod tests {
         let weight = TokenWeight {
             policy: 0.7,
             entropy: 0.4,
+            divergence: 0.9,
         };
+        let prior = [0.2f32, 0.5, 0.3];
         let softmax = |logits: &[f64; 3]| {
             let total: f64 = logits.iter().map(|l| l.exp()).sum();
             logits.map(|l| l.exp() / total)
@@ -376,10 +494,13 @@ mod tests {
         let loss = |logits: &[f64; 3]| {
             let p = softmax(logits);
             let entropy = -p.iter().map(|p| p * p.ln()).sum::<f64>();
-            -(0.7 * p[1].ln() + 0.4 * entropy)
+            let of_prior = p.iter().zip(prior).map(|(p, r)| p * f64::from(r).ln());
+            let divergence = -entropy - of_prior.sum::<f64>();
+            -(0.7 * p[1].ln() + 0.4 * entropy - 0.9 * divergence)
         };
         let mut found = [0.0; 3];
-        logit_gradient(&softmax(&logits).map(|p| p as f32), y, weight, &mut found);
+        let policy = softmax(&logits).map(|p| p as f32);
+        logit_gradient(&policy, y, weight, Some(&prior), &mut found);
         for a in 0..3 {
             let (mut above, mut below) = (logits, logits);
             above[a] += 1e-5;

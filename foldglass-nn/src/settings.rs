@@ -4,7 +4,7 @@ use crate::law::{LengthLaw, SymbolLaw};
 use crate::layout::Layout;
 use crate::schedule::{DecayKind, EntropyDecay, RateSchedule};
 use crate::shape::{NetworkShape, ShapeError};
-use crate::weights::WeightLaw;
+use crate::weights::{WeightLaw, Weights};
 use foldglass::model::inputs::{InputError, InputLaw};
 use foldglass::model::operation::{Operation, OperationError};
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,9 @@ pub struct FleetSettings {
     /// Which weights are kept.
     #[serde(skip_serializing_if = "is_default")]
     pub keep: Keep,
+    /// The network to which the models are held.
+    #[serde(skip_serializing_if = "is_default")]
+    pub prior: Option<Prior>,
     /// The law of the inputs.
     #[serde(skip_serializing_if = "is_uniform")]
     pub inputs: InputLaw,
@@ -106,6 +109,7 @@ impl Default for FleetSettings {
             baseline: Baseline::Batch,
             standardise: false,
             keep: Keep::Last,
+            prior: None,
             inputs: InputLaw::Uniform,
         }
     }
@@ -376,6 +380,41 @@ pub enum Keep {
     Best,
 }
 
+/// A reference network, and how strongly models are held to it: the objective loses `coefficient` times
+/// KL(pi || prior), the divergence of a token's policy from the reference's on the same prefix, averaged or
+/// summed over tokens as [`EntropyForm`] has it for the entropy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prior {
+    /// What multiplies the divergence.
+    pub coefficient: f64,
+    /// Which network it is from.
+    #[serde(default)]
+    pub network: PriorNetwork,
+}
+
+impl Prior {
+    /// Every model held to its own first weights.
+    pub fn initial(coefficient: f64) -> Prior {
+        Prior {
+            coefficient,
+            network: PriorNetwork::Initial,
+        }
+    }
+}
+
+/// The network of a prior.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PriorNetwork {
+    /// Every model's own, before its first step.
+    #[default]
+    Initial,
+    /// One for all models, given to [`crate::fleet::Fleet::with_prior`]: a hash of its weights, which tells
+    /// runs apart.
+    Given(String),
+}
+
 /// What is one model's own.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -552,6 +591,10 @@ impl FleetSettings {
         let decay = self.weight_decay;
         let fits = decay.is_finite() && decay >= 0.0;
         need(fits, "weight decay", decay, "a number from 0")?;
+        if let Some(Prior { coefficient, .. }) = self.prior {
+            let fits = coefficient.is_finite() && coefficient > 0.0;
+            need(fits, "kl", coefficient, "a number above 0")?;
+        }
         let RateSchedule { warm_up, floor } = self.schedule;
         let fits = warm_up == 0 || warm_up < self.steps;
         need(fits, "warm-up", warm_up, "fewer steps than the run has")?;
@@ -570,6 +613,24 @@ impl FleetSettings {
         need(fits, "baseline", "length", "with the method reinforce")?;
         let fits = self.method == TrainingMethod::Reinforce {} || !self.standardise;
         need(fits, "standardise", "true", "with the method reinforce")
+    }
+
+    /// Refuses a network that is not the one of the prior: `given`, or none.
+    pub(crate) fn check_prior(&self, given: Option<&Weights>) -> Result<(), SettingsError> {
+        let wanted = matches!(&self.prior, Some(prior) if prior.network != PriorNetwork::Initial);
+        need(
+            given.is_some() == wanted,
+            "prior",
+            if wanted {
+                "of given weights"
+            } else {
+                "none, or initial"
+            },
+            "given weights with the network `given`, and none without",
+        )?;
+        let fits = given.is_none_or(|weights| weights.shape == self.shape);
+        let accepted = "one of the shape of the models";
+        need(fits, "prior", "a network of another shape", accepted)
     }
 
     /// The law of the inputs of a task with q symbols.
@@ -638,6 +699,7 @@ mod tests {
             schedule = { warm_up = 100, floor = 0.1 }
             entropy_decay = { kind = "geometric", to = 0.01, steps = 500 }
             keep = "best"
+            prior = { coefficient = 0.1, network = { given = "5e" } }
             relabelling = { kind = "transposition", fraction = 0.5, period = 500 }
             [shape]
             width = 64
@@ -664,6 +726,8 @@ mod tests {
             "schedule = { warmup = 3 }",
             "entropy_decay = { kind = \"linear\", to = 0.1, steps = 3, from = 1 }",
             "baseline = \"lengths\"",
+            "prior = { coefficient = 1, network = \"first\" }",
+            "prior = { kl = 1 }",
         ] {
             assert!(toml::from_str::<FleetSettings>(wrong).is_err(), "{wrong}");
         }
@@ -713,6 +777,7 @@ mod tests {
         };
         assert!(check(&|s| s.method = uneven).contains("grpo group is 7"));
         assert!(check(&|s| s.clip_norm = Some(0.0)).contains("clip norm is 0"));
+        assert!(check(&|s| s.prior = Some(Prior::initial(0.0))).contains("kl is 0"));
         assert!(check(&|s| s.weight_decay = -1.0).contains("weight decay is -1"));
         assert!(check(&|s| s.schedule.warm_up = 40_000).contains("warm-up is 40000"));
         assert!(check(&|s| s.schedule.floor = 2.0).contains("rate floor is 2"));

@@ -25,6 +25,15 @@ def test_the_best_gate_is_kept_beside_the_last_step() -> None:
     assert fleet.weights_path(0, best=True) != fleet.weights_path(0)
 
 
+def test_networks_are_held_to_a_network_of_a_file() -> None:
+    flags = {"quick": True, "steps": 60, "backend": "cpu", "progress": False}
+    first = fg.train("z:3", **flags)
+    held = [fg.train("z:3", kl=kl, prior=first.weights_path(0), seed=5, **flags) for kl in (1e-9, 30.0)]
+    loose, tight = (fleet.models[0]["last"]["kl"] for fleet in held)
+    assert 0 < tight < loose
+    assert "kl" not in first.models[0]["last"]
+
+
 def test_a_code_is_distilled_and_read_back() -> None:
     space = fg.Class(fg.Task("parity", 2))
     code = fg.Code.fold(space)

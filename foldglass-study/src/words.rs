@@ -333,6 +333,8 @@ pub fn of_setting(error: &SettingsError) -> &'static [&'static str] {
         "exploration" => &["epsilon"],
         "clip norm" => &["clip-norm"],
         "weight decay" => &["weight-decay"],
+        "kl" => &["kl"],
+        "prior" => &["prior"],
         "warm-up" => &["warm-up"],
         "rate floor" => &["cosine"],
         "baseline" => &["baseline", "method"],

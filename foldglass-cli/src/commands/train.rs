@@ -144,6 +144,8 @@ struct RunModel<'a> {
 /// A fleet to be trained, and what is recorded of it.
 struct Training {
     settings: FleetSettings,
+    /// The weights of a given prior.
+    prior: Option<Weights>,
     models: Vec<ModelSettings>,
     names: Vec<Name>,
     record_every: u64,
@@ -199,7 +201,7 @@ impl TrainArgs {
     }
 
     fn training(&self, seed: u64) -> Result<Training, Error> {
-        let settings = self.fleet_settings()?;
+        let (settings, prior) = self.fleet_settings()?;
         let tasks = if self.task.is_empty() {
             vec![QUICK.task.to_owned()]
         } else {
@@ -242,6 +244,7 @@ impl TrainArgs {
         checked.map_err(|error| named(error.into()))?;
         Ok(Training {
             settings,
+            prior,
             models,
             names,
             record_every: self.record_every,
@@ -438,7 +441,11 @@ impl Training {
 
     fn begin(&self, maker: &Maker) -> Result<TrainRun<'_>, Error> {
         let make = |settings: &_, models: &_| maker.make(settings, models);
-        let fleet = Fleet::new(self.settings.clone(), self.models.clone(), &make);
+        let (settings, models) = (self.settings.clone(), self.models.clone());
+        let fleet = match &self.prior {
+            Some(prior) => Fleet::with_prior(settings, models, prior, &make),
+            None => Fleet::new(settings, models, &make),
+        };
         Ok(TrainRun {
             training: self,
             fleet: fleet.map_err(named)?,

@@ -65,6 +65,7 @@ fn every_option_of_training_makes_another_run() {
         "--lengths 1,2 --length-weights 1,9",
         "--baseline length",
         "--standardise",
+        "--kl 0.5",
     ] {
         let longer = format!("--start 2 {more}");
         let own = more.starts_with("--start") || more.starts_with("--lengths");
@@ -80,6 +81,39 @@ fn every_option_of_training_makes_another_run() {
     assert_eq!(length("--gate-above 0 --gate-every 40"), 2);
     assert_eq!(length("--gate-above 1 --gate sampled"), 1);
     assert_eq!(length("--gate-above 0 --gate-lengths current"), 2);
+}
+
+#[test]
+fn networks_are_held_to_a_network_of_a_file() {
+    let scratch = Scratch::new();
+    // Decided about its tokens, unlike a network at its start.
+    let first = scratch.json(&tiny("--lengths 1 --learning-rate 1e-2 --weights nets"));
+    assert!(models(&first)[0]["last"].get("kl").is_none());
+    let file = models(&first)[0]["weights"].as_str().unwrap();
+    let run = |more: &str| {
+        let flags = format!("--lengths 2 --learning-rate 3e-3 --seed 3 {more}");
+        scratch.run(&[&tiny(&flags)[..], &["--json"]].concat())
+    };
+    let kl = |more: &str| models(&run(more).json())[0]["last"]["kl"].as_f64().unwrap();
+    let held = kl(&format!("--kl 10 --prior {file} --out held"));
+    let free = kl(&format!("--kl 1e-9 --prior {file}"));
+    assert!(held < 0.2 * free, "{held} {free}");
+    let (held, free) = (kl("--kl 10 --prior initial"), kl("--kl 1e-9"));
+    assert!(held < 0.2 * free, "the first weights: {held} {free}");
+    let curves = fs::read_to_string(scratch.path().join("held/curves.jsonl")).unwrap();
+    assert!(curves.contains("\"kl\":"), "{curves}");
+    let file = format!("--kl 1 --prior {file}");
+    for (more, said) in [
+        // A directory has the runs with one prior.
+        ("--kl 10 --out held", "prior"),
+        // Networks that read their inputs in another way cannot be held to it.
+        (&format!("{file} --layout causal"), "layout"),
+        (&format!("{file} --norm layer"), "norm layer"),
+    ] {
+        let refused = run(more);
+        assert_eq!(refused.code, Some(2), "{more}: {}", refused.errors);
+        assert!(refused.errors.contains(said), "{more}: {}", refused.errors);
+    }
 }
 
 #[test]
@@ -302,6 +336,12 @@ fn mistakes_name_the_value_and_what_is_accepted() {
         ),
         ("--method expert --standardise", "with the method reinforce"),
         ("--keep first", "`best`"),
+        ("--kl -1", "at least 0"),
+        ("--prior initial", "--kl"),
+        (
+            "--kl 1 --prior nowhere.safetensors",
+            "cannot read nowhere.safetensors",
+        ),
         ("--test-length 3", "evaluation length is 3"),
         ("--backend tpu", "`cuda`"),
         ("--backend cpu --precision tf32", "--precision"),

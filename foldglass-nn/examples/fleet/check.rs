@@ -37,6 +37,7 @@ fn example(square: &Operation, cap: usize, rows: usize) -> (Batch, Vec<TokenWeig
     let weights = (0..batch.tokens()).map(|i| TokenWeight {
         policy: ((i * 5 % 7) as f32 - 3.0) / 50.0,
         entropy: (i % 3) as f32 / 60.0,
+        divergence: 0.0,
     });
     let weights = weights.collect();
     (batch, weights)
@@ -123,6 +124,7 @@ pub fn check() -> Outcome<()> {
                 model.square.q(),
                 &batch,
                 &list,
+                None,
             ));
             batches.push(batch);
             tokens.push(list);

@@ -84,12 +84,24 @@ impl Backend for Cuda {
         self.write_i32(memory.gathered_right + at, &[state.gathered_right as i32])
     }
 
+    fn set_prior(&mut self, model: usize, weights: &[f32]) -> Result<(), BackendError> {
+        if self.settings.prior.is_some() {
+            self.write_f32(self.model_place(self.prior.weights, model), weights)?;
+            self.priors.given[model] = true;
+            self.priors.made = false;
+        }
+        Ok(())
+    }
+
     fn train(
         &mut self,
         first: u64,
         count: u64,
         lengths: &[usize],
     ) -> Result<Vec<StepRecord>, BackendError> {
+        if self.settings.prior.is_some() && self.priors.given.contains(&false) {
+            return Err(BackendError::NoPrior);
+        }
         let lists: Vec<_> = lengths
             .iter()
             .map(|&n| self.settings.lengths.law(n))
@@ -239,11 +251,11 @@ impl Backend for Cuda {
     ) -> Result<Vec<Vec<f32>>, BackendError> {
         let (_, tokens) = self.upload(batches)?;
         let nt = self.sizes.tokens();
-        let mut pairs = vec![0.0; 2 * self.models * nt];
+        let mut numbers = vec![0.0; 3 * self.models * nt];
         for (model, list) in weights.iter().enumerate() {
             for (token, weight) in list.iter().enumerate() {
-                let at = 2 * (model * nt + token);
-                (pairs[at], pairs[at + 1]) = (weight.policy, weight.entropy);
+                let own = [weight.policy, weight.entropy, weight.divergence];
+                numbers[3 * (model * nt + token)..][..3].copy_from_slice(&own);
             }
         }
         let call = Call {
@@ -252,12 +264,13 @@ impl Backend for Cuda {
             ..self.call()
         };
         if self.token_weights == 0 {
-            self.token_weights = self.device.allocate(4 * pairs.len())?;
+            self.token_weights = self.device.allocate(4 * numbers.len())?;
         }
         let room = self.token_weights;
-        self.write_f32(room, &pairs)?;
+        self.write_f32(room, &numbers)?;
         self.tables(&call)?;
         self.forward(&call, tokens)?;
+        self.follow_prior(&call, tokens)?;
         self.memory.token_weights = room;
         let done = self.backward(&call);
         self.memory.token_weights = 0;

@@ -16,7 +16,7 @@ use crate::philox::{Numbers, Purpose};
 use crate::schedule::{DecayKind, EntropyDecay};
 use crate::settings::{
     Adam, Adaptive, Baseline, BatchLengths, Decoding, EntropyForm, FleetSettings, Gate, LengthDraw,
-    ModelSettings, Permutation, TokenRelabelling, TrainingMethod,
+    ModelSettings, Permutation, Prior, TokenRelabelling, TrainingMethod,
 };
 use crate::shape::{NetworkShape, Norm};
 use crate::weights::{WeightLaw, Weights};
@@ -210,6 +210,7 @@ fn both(
     let mut cpu = on_cpu(settings, change);
     for model in 0..models.len() {
         cuda.restore(model, &cpu.state(model).unwrap()).unwrap();
+        cuda.set_prior(model, &prior(settings, model)).unwrap();
     }
     (cuda, cpu)
 }
@@ -230,8 +231,16 @@ fn on_cpu(settings: &FleetSettings, change: &dyn Fn(&mut [f32])) -> Cpu {
         }
         change(&mut weights);
         cpu.restore(number, &ModelState::new(weights)).unwrap();
+        if settings.prior.is_some() {
+            cpu.set_prior(number, &prior(settings, number)).unwrap();
+        }
     }
     cpu
+}
+
+/// The weights to which a model is held, where the settings hold it.
+fn prior(settings: &FleetSettings, model: usize) -> Vec<f32> {
+    Weights::draw(settings.shape, WeightLaw::Pt, 20 + model as u64).values
 }
 
 fn compare_gradients(settings: &FleetSettings, precision: Precision, rows: usize, tolerance: f64) {
@@ -245,6 +254,10 @@ fn compare_changed(
     tolerance: f64,
     change: &dyn Fn(&mut [f32]),
 ) {
+    let settings = &FleetSettings {
+        prior: Some(Prior::initial(1.0)),
+        ..settings.clone()
+    };
     let (mut cuda, mut cpu) = both(settings, precision, change);
     let (mut batches, mut weights) = (Vec::new(), Vec::new());
     for model in models() {
@@ -269,6 +282,7 @@ fn compare_changed(
                 .map(|i| TokenWeight {
                     policy: ((i * 5 % 7) as f32 - 3.0) / 50.0,
                     entropy: (i % 3) as f32 / 60.0,
+                    divergence: (i % 4) as f32 / 40.0,
                 })
                 .collect::<Vec<_>>(),
         );
@@ -397,6 +411,19 @@ fn training_takes_the_cpus_steps() {
             });
         }),
         Box::new(|s| s.exploration = 0.3),
+        Box::new(|s| s.prior = Some(Prior::initial(0.5))),
+        Box::new(|s| {
+            s.prior = Some(Prior::initial(0.5));
+            s.entropy = EntropyForm::SequenceMean;
+        }),
+        Box::new(|s| {
+            s.prior = Some(Prior::initial(0.5));
+            s.entropy = EntropyForm::Return;
+        }),
+        Box::new(move |s| {
+            s.prior = Some(Prior::initial(0.5));
+            s.method = grpo;
+        }),
         Box::new(|s| {
             s.adaptive = Some(Adaptive {
                 right: 1000,
@@ -426,6 +453,9 @@ fn training_takes_the_cpus_steps() {
                 assert_eq!(a.sampled as f32, b.sampled as f32, "change {number}");
                 assert!(near(a.loss, b.loss), "change {number}: {a:?} {b:?}");
                 assert!(near(a.entropy, b.entropy), "change {number}: {a:?} {b:?}");
+                assert_eq!(a.kl.is_some(), b.kl.is_some());
+                let [found, expected] = [a, b].map(|record| record.kl.unwrap_or(0.0));
+                assert!(near(found, expected), "change {number}: {a:?} {b:?}");
                 assert!(
                     near(a.gradient_norm, b.gradient_norm),
                     "{number}: {a:?} {b:?}"
@@ -444,7 +474,7 @@ fn training_takes_the_cpus_steps() {
 }
 
 /// Options of the optimiser in groups that are tried together, each as a change of settings.
-fn optimiser_options() -> [Vec<fn(&mut FleetSettings)>; 3] {
+fn optimiser_options() -> [Vec<fn(&mut FleetSettings)>; 4] {
     // Coefficients rise to 3, so that the entropy's part of the gradient is seen.
     let steps: [fn(&mut FleetSettings); 5] = [
         |s| s.clip_norm = Some(0.05),
@@ -477,7 +507,13 @@ fn optimiser_options() -> [Vec<fn(&mut FleetSettings)>; 3] {
             });
         },
     ];
-    [steps.to_vec(), advantages.to_vec(), gathered.to_vec()]
+    let held: [fn(&mut FleetSettings); 1] = [|s| s.prior = Some(Prior::initial(2.0))];
+    [
+        steps.to_vec(),
+        advantages.to_vec(),
+        gathered.to_vec(),
+        held.to_vec(),
+    ]
 }
 
 #[test]

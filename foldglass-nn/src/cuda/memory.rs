@@ -38,6 +38,7 @@ pub(super) struct Memory {
     pub share: Address,
     pub token_weights: Address,
     pub old: Address,
+    pub prior_policy: Address,
     pub record: Address,
     pub norm_parts: Address,
     pub adam: Address,
@@ -102,6 +103,7 @@ pub(super) struct Call {
     pub fraction: f32,
     pub exploration: f32,
     pub clip: f32,
+    pub kl: f32,
     pub adaptive_right: i32,
     pub adaptive_most: i32,
     pub baseline: i32,
@@ -145,16 +147,22 @@ pub(super) struct Options {
     pub gathered: bool,
     /// Probabilities at the draw.
     pub old: bool,
+    /// A network to which models are held.
+    pub prior: bool,
 }
 
+/// Numbers of a model's record, as common.cu lists them.
+pub(super) const RECORD: usize = 5;
+
 impl Memory {
-    /// Takes memory for `models` models, in one piece.
+    /// Takes memory for `models` models, in one piece: theirs, and the same with what a pass of the prior
+    /// reads and writes in place of theirs.
     pub fn allocate(
         sizes: &Sizes,
         models: usize,
         options: Options,
         device: &mut dyn Device,
-    ) -> Result<Memory, BackendError> {
+    ) -> Result<(Memory, Memory), BackendError> {
         let mut measured = 0;
         Memory::place(sizes, models, options, &mut measured, 0);
         let mut one = 0;
@@ -174,53 +182,43 @@ impl Memory {
         Ok(Memory::place(sizes, models, options, &mut end, start))
     }
 
-    fn place(sizes: &Sizes, r: usize, options: Options, end: &mut usize, base: u64) -> Memory {
-        let shape = &sizes.shape;
-        let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
-        let (k, p) = (shape.features(), shape.parameters());
-        let (s, nt, xs) = (sizes.samples, sizes.tokens(), sizes.input_stride());
-        let (_, nd) = sizes.distances();
-        let single = sizes.precision == Precision::Tf32;
-        let half = !single;
-        // Bytes of an activation.
-        let width = if single { 4 } else { 2 };
+    fn place(
+        sizes: &Sizes,
+        r: usize,
+        options: Options,
+        end: &mut usize,
+        base: u64,
+    ) -> (Memory, Memory) {
         let mut take = |bytes: usize| {
             let at = base + *end as u64;
             *end += bytes.next_multiple_of(1024);
             at
         };
+        let mut memory = Memory::default();
+        memory.place_training(sizes, r, options, &mut take);
+        memory.place_pass(sizes, r, &mut take);
+        let mut prior = memory;
+        if options.prior {
+            prior.place_pass(sizes, r, &mut take);
+            memory.prior_policy = prior.policy;
+        }
+        (memory, prior)
+    }
+
+    /// Places what a pass forward reads of a network and writes: its weights, tables and activations.
+    fn place_pass(&mut self, sizes: &Sizes, r: usize, take: &mut impl FnMut(usize) -> Address) {
+        let shape = &sizes.shape;
+        let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
+        let (k, p) = (shape.features(), shape.parameters());
+        let (nt, (_, nd)) = (sizes.tokens(), sizes.distances());
+        let single = sizes.precision == Precision::Tf32;
+        let half = !single;
+        // Bytes of an activation.
+        let width = if single { 4 } else { 2 };
         let mut optional = |wanted: bool, bytes: usize| if wanted { take(bytes) } else { 0 };
         let mut take = |bytes: usize| optional(true, bytes);
-        let mut memory = Memory {
-            seeds: take(8 * r),
-            q: take(4 * r),
-            square: take(r * v * v),
-            entropy: take(4 * r),
-            rate: take(4 * r),
-            choices: take(4 * r * (sizes.cap + 1)),
-            choice_ends: take(8 * r * (sizes.cap + 1)),
-            order: take(4 * r),
-            turns: take(8 * nd * shape.head_width() / 2),
+        *self = Memory {
             weights: take(4 * r * p),
-            mean: take(4 * r * p),
-            second: take(4 * r * p),
-            gradient: take(4 * r * p),
-            updates: take(4 * r),
-            gathered_batches: take(4 * r),
-            gathered_right: take(4 * r),
-            samples: take(4 * r),
-            lengths: take(4 * r * s),
-            x: take(r * s * xs),
-            y: take(r * s * xs),
-            target: take(r * s),
-            starts: take(4 * r * (sizes.cap + 1)),
-            advantage: take(4 * r * s),
-            share: take(4 * r * s),
-            record: take(16 * r),
-            norm_parts: take(4 * r * sizes.adam_blocks()),
-            adam: take(24 * r),
-            right: take(4 * r),
-            lesson_steps: take(4 * r * (sizes.cap + 1) * sizes.cap * LESSON),
             normed: take(4 * r * v * d),
             scale1: take(4 * r * v),
             qkv: take(12 * r * v * d),
@@ -238,6 +236,65 @@ impl Memory {
             scale3: take(4 * r * nt),
             out: take(width * r * nt * d),
             policy: take(4 * r * nt * v),
+            ..*self
+        };
+        self.up = optional(single, 4 * r * k * f);
+        self.joint = optional(single, 4 * r * nt * (f + d));
+        self.hidden = optional(single, 4 * r * nt * f);
+        self.slope = optional(single, 4 * r * nt * f);
+        self.down_tiles = optional(half, 2 * r * f * d);
+        self.up_tiles = optional(half, 2 * r * f * 64);
+        self.stream_tiles = optional(half, 2 * r * d * 64);
+        self.logit_tiles = optional(half, 2 * r * d * 8);
+    }
+
+    /// Places everything else: tasks, batches, gradients, Adam's means.
+    fn place_training(
+        &mut self,
+        sizes: &Sizes,
+        r: usize,
+        options: Options,
+        take: &mut impl FnMut(usize) -> Address,
+    ) {
+        let shape = &sizes.shape;
+        let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
+        let (k, p) = (shape.features(), shape.parameters());
+        let (s, nt, xs) = (sizes.samples, sizes.tokens(), sizes.input_stride());
+        let (_, nd) = sizes.distances();
+        let single = sizes.precision == Precision::Tf32;
+        // Bytes of an activation.
+        let width = if single { 4 } else { 2 };
+        let mut optional = |wanted: bool, bytes: usize| if wanted { take(bytes) } else { 0 };
+        let mut take = |bytes: usize| optional(true, bytes);
+        *self = Memory {
+            seeds: take(8 * r),
+            q: take(4 * r),
+            square: take(r * v * v),
+            entropy: take(4 * r),
+            rate: take(4 * r),
+            choices: take(4 * r * (sizes.cap + 1)),
+            choice_ends: take(8 * r * (sizes.cap + 1)),
+            order: take(4 * r),
+            turns: take(8 * nd * shape.head_width() / 2),
+            mean: take(4 * r * p),
+            second: take(4 * r * p),
+            gradient: take(4 * r * p),
+            updates: take(4 * r),
+            gathered_batches: take(4 * r),
+            gathered_right: take(4 * r),
+            samples: take(4 * r),
+            lengths: take(4 * r * s),
+            x: take(r * s * xs),
+            y: take(r * s * xs),
+            target: take(r * s),
+            starts: take(4 * r * (sizes.cap + 1)),
+            advantage: take(4 * r * s),
+            share: take(4 * r * s),
+            record: take(4 * r * RECORD),
+            norm_parts: take(4 * r * sizes.adam_blocks()),
+            adam: take(24 * r),
+            right: take(4 * r),
+            lesson_steps: take(4 * r * (sizes.cap + 1) * sizes.cap * LESSON),
             d_logits: take(4 * r * nt * v),
             d_out: take(width * r * nt * d),
             d_features: take(r * nt * k * if single { 8 } else { 2 * (f / 64 + 1) }),
@@ -252,19 +309,10 @@ impl Memory {
             d_stream: take(4 * r * k * d),
             d_qkv: take(12 * r * v * d),
             d_normed: take(4 * r * v * d),
-            ..Memory::default()
+            ..*self
         };
-        memory.symbol_ends = optional(options.law, 8 * r * sizes.cap * v * v);
-        memory.gathered = optional(options.gathered, 4 * r * p);
-        memory.old = optional(options.old, 4 * r * nt);
-        memory.up = optional(single, 4 * r * k * f);
-        memory.joint = optional(single, 4 * r * nt * (f + d));
-        memory.hidden = optional(single, 4 * r * nt * f);
-        memory.slope = optional(single, 4 * r * nt * f);
-        memory.down_tiles = optional(half, 2 * r * f * d);
-        memory.up_tiles = optional(half, 2 * r * f * 64);
-        memory.stream_tiles = optional(half, 2 * r * d * 64);
-        memory.logit_tiles = optional(half, 2 * r * d * 8);
-        memory
+        self.symbol_ends = optional(options.law, 8 * r * sizes.cap * v * v);
+        self.gathered = optional(options.gathered, 4 * r * p);
+        self.old = optional(options.old, 4 * r * nt);
     }
 }

@@ -1,9 +1,9 @@
 //! Launches the kernels of one pass: tables, forward, backward.
 
-use super::Cuda;
 use super::device::Address;
 use super::memory::Call;
 use super::source::{ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, WEIGHTED_PARTS};
+use super::{Choice, Cuda};
 use crate::backend::BackendError;
 use crate::backend::Precision;
 
@@ -40,6 +40,34 @@ impl Cuda {
             }
             Precision::Tf32 => self.forward_single(call, rows),
         }
+    }
+
+    /// Computes the prior's policies of all tokens, where the settings have a prior.
+    pub(super) fn follow_prior(&mut self, call: &Call, rows: usize) -> Result<(), BackendError> {
+        if self.settings.prior.is_none() {
+            return Ok(());
+        }
+        let call = &Call {
+            t: 0,
+            mode: Choice::Given as i32,
+            ..*call
+        };
+        std::mem::swap(&mut self.memory, &mut self.prior);
+        let done = self.pass_of_prior(call, rows);
+        std::mem::swap(&mut self.memory, &mut self.prior);
+        done
+    }
+
+    /// The pass itself; the prior's memory is in place of the models'.
+    fn pass_of_prior(&mut self, call: &Call, rows: usize) -> Result<(), BackendError> {
+        if !self.priors.made {
+            let stale = std::mem::replace(&mut self.stale, true);
+            let made = self.tables(call);
+            self.stale = stale;
+            made?;
+            self.priors.made = true;
+        }
+        self.forward(call, rows)
     }
 
     pub(super) fn forward_single(&mut self, call: &Call, rows: usize) -> Result<(), BackendError> {

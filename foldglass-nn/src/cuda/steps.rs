@@ -1,7 +1,7 @@
 //! Makes steps: what a launch is about, batches in place, one update after the other.
 
 use super::device::Address;
-use super::memory::Call;
+use super::memory::{Call, RECORD};
 use super::{Choice, Cuda};
 use crate::backend::{BackendError, StepRecord, Test};
 use crate::batch::Batch;
@@ -94,6 +94,7 @@ impl Cuda {
             }),
             decay_past: decay.map_or(0.0, |d| d.past(step) as f32),
             decay_to: decay.map_or(0.0, |d| d.to as f32),
+            kl: (settings.prior.as_ref()).map_or(0.0, |prior| prior.coefficient as f32),
             clip_norm: settings.clip_norm.map_or(0.0, |norm| norm as f32),
             rate_share: settings.schedule.share(step, settings.steps),
             weight_decay: settings.weight_decay,
@@ -109,6 +110,7 @@ impl Cuda {
         for t in 1..=longest as i32 {
             self.forward(&Call { t, ..call }, batch)?;
         }
+        self.follow_prior(&call, batch * longest)?;
         self.launch("weigh", (r, 1, 1), 256, 0, &call)?;
         self.backward(&call)?;
         let again = Call {
@@ -199,13 +201,15 @@ impl Cuda {
     }
 
     pub(super) fn records(&mut self) -> Result<Vec<StepRecord>, BackendError> {
-        let numbers = self.read_f32(self.memory.record, 4 * self.models)?;
-        Ok((numbers.chunks_exact(4))
+        let numbers = self.read_f32(self.memory.record, RECORD * self.models)?;
+        let held = self.settings.prior.is_some();
+        Ok((numbers.chunks_exact(RECORD))
             .map(|n| StepRecord {
                 loss: n[0].into(),
                 sampled: n[1].into(),
                 entropy: n[2].into(),
                 gradient_norm: n[3].into(),
+                kl: held.then(|| n[4].into()),
             })
             .collect())
     }

@@ -15,7 +15,8 @@ use foldglass_nn::reference;
 use foldglass_nn::schedule::{DecayKind, EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
     Adam, Adaptive, Baseline, BatchLengths, Decoding, EntropyForm, Evaluation, FleetSettings, Gate,
-    GateLengths, Keep, LengthDraw, ModelSettings, Permutation, TokenRelabelling, TrainingMethod,
+    GateLengths, Keep, LengthDraw, ModelSettings, Permutation, Prior, PriorNetwork,
+    TokenRelabelling, TrainingMethod,
 };
 use foldglass_nn::shape::{NetworkShape, Norm};
 use foldglass_nn::weights::{WeightLaw, Weights};
@@ -71,6 +72,7 @@ fn example(square: &Operation, cap: usize, rows: usize) -> (Batch, Vec<TokenWeig
         .map(|i| TokenWeight {
             policy: ((i * 5 % 7) as f32 - 3.0) / 50.0,
             entropy: (i % 3) as f32 / 60.0,
+            divergence: (i % 4) as f32 / 40.0,
         })
         .collect();
     (batch, weights)
@@ -89,11 +91,14 @@ fn compare_gradients(settings: &FleetSettings, square: &Operation, rows: usize, 
     }
     let mut cpu = Cpu::new(settings, std::slice::from_ref(&own));
     cpu.restore(0, &ModelState::new(weights.clone())).unwrap();
+    let prior = Weights::draw(settings.shape, settings.initial, 4).values;
+    cpu.set_prior(0, &prior).unwrap();
     let (batch, tokens) = example(square, settings.cap, rows);
     let found = cpu
         .gradients(std::slice::from_ref(&batch), std::slice::from_ref(&tokens))
         .unwrap();
-    let expected = reference::gradient(settings, &weights, square.q(), &batch, &tokens);
+    let q = square.q();
+    let expected = reference::gradient(settings, &weights, q, &batch, &tokens, Some(&prior));
     for tensor in settings.shape.tensors() {
         let pairs = tensor
             .place
@@ -159,8 +164,13 @@ fn greedy_decoding_is_that_of_the_dense_reference_on_all_inputs() {
 }
 
 /// What training by a dense transformer in float64 makes of weights, every formula written out; batches
-/// and the numbers that tokens are drawn by are those of a back end.
-fn reference_training(settings: &FleetSettings, own: &ModelSettings, start: &[f32]) -> Vec<f64> {
+/// and the numbers that tokens are drawn by are those of a back end. `prior` is used where the settings have one.
+fn reference_training(
+    settings: &FleetSettings,
+    own: &ModelSettings,
+    start: &[f32],
+    prior: &[f32],
+) -> Vec<f64> {
     let q = own.square.q();
     let mut weights: Vec<f64> = start.iter().map(|&w| w.into()).collect();
     let (mut m, mut v) = (vec![0.0; weights.len()], vec![0.0; weights.len()]);
@@ -209,17 +219,20 @@ fn reference_training(settings: &FleetSettings, own: &ModelSettings, start: &[f3
             }) => own.entropy + share * (to - own.entropy),
             Some(EntropyDecay { to, .. }) => own.entropy * (to / own.entropy).powf(share),
         };
+        let held = settings.prior.as_ref().map_or(0.0, |own| own.coefficient);
+        let prior = settings.prior.as_ref().map(|_| prior);
         let mut weighed = vec![TokenWeight::default(); tokens];
         for b in 0..rows {
             for t in 1..=batch.lengths()[b] {
                 weighed[batch.start(t) + b] = TokenWeight {
                     policy: (advantages[b] / rows as f64) as f32,
                     entropy: (coefficient / tokens as f64) as f32,
+                    divergence: (held / tokens as f64) as f32,
                 };
             }
         }
         let single: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
-        let mut gradient = reference::gradient(settings, &single, q, &batch, &weighed);
+        let mut gradient = reference::gradient(settings, &single, q, &batch, &weighed, prior);
         let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
         if let Some(most) = settings.clip_norm {
             assert!(norm > most, "the gradient is clipped: {norm}");
@@ -309,14 +322,18 @@ fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
     };
     let own = model(3, Operation::paper(), 0.3);
     let start = Weights::draw(plain.shape, plain.initial, own.seed).values;
+    let prior = Weights::draw(plain.shape, plain.initial, own.seed + 1).values;
     let moves = |settings: &FleetSettings| {
         settings.check(std::slice::from_ref(&own)).unwrap();
         let mut cpu = Cpu::new(settings, std::slice::from_ref(&own));
         cpu.restore(0, &ModelState::new(start.clone())).unwrap();
+        if settings.prior.is_some() {
+            cpu.set_prior(0, &prior).unwrap();
+        }
         cpu.train(0, settings.steps, &[3]).unwrap();
         let from_start = |(w, s): (f64, &f32)| w - f64::from(*s);
         let found = cpu.weights(0).unwrap().into_iter().map(f64::from);
-        let expected = reference_training(settings, &own, &start).into_iter();
+        let expected = reference_training(settings, &own, &start, &prior).into_iter();
         let found: Vec<f64> = found.zip(&start).map(from_start).collect();
         let expected: Vec<f64> = expected.zip(&start).map(from_start).collect();
         (found, expected)
@@ -352,6 +369,7 @@ fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
         ),
         ("baseline", Box::new(|s| s.baseline = Baseline::Length)),
         ("standardise", Box::new(|s| s.standardise = true)),
+        ("prior", Box::new(|s| s.prior = Some(Prior::initial(0.4)))),
     ];
     let mut all = plain.clone();
     for (name, change) in &changes {
@@ -367,6 +385,133 @@ fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
     let (found, expected) = moves(&all);
     let apart = relative(&found, &expected);
     assert!(apart < 1e-4, "all together: {apart:e}");
+}
+
+/// The sum of KL(pi || prior) over all tokens of a batch, by dense transformers.
+fn divergence(settings: &FleetSettings, q: usize, batch: &Batch, own: Dense, prior: &Dense) -> f64 {
+    let list = |symbols: &[u8]| symbols.iter().map(|&s| s.into()).collect::<Vec<usize>>();
+    let logs = |logits: &[f64]| {
+        let total: f64 = logits.iter().map(|l| l.exp()).sum();
+        logits.iter().map(|l| l - total.ln()).collect::<Vec<f64>>()
+    };
+    let of_sample = |sample: usize| {
+        let (x, y) = (list(batch.x(sample)), list(batch.y(sample)));
+        let separator = settings.shape.separator();
+        let sequence = settings.layout.sequence(&x, &y, settings.cap, separator);
+        let [own, prior] = [&own, prior].map(|model| model.forward(&sequence).logits);
+        let of_token = |t: usize| {
+            let [own, prior] = [&own, &prior].map(|logits| logs(&logits.row(t)[..q]));
+            let term = |(p, r): (&f64, &f64)| p.exp() * (p - r);
+            own.iter().zip(&prior).map(term).sum::<f64>()
+        };
+        (0..x.len()).map(of_token).sum::<f64>()
+    };
+    (0..batch.samples()).map(of_sample).sum()
+}
+
+#[test]
+fn the_gradient_of_the_divergence_is_that_of_finite_differences() {
+    let square = Operation::cyclic(3).unwrap();
+    let mut settings = FleetSettings::default();
+    settings.shape = small(Norm::Rms);
+    settings.cap = 3;
+    let [weights, prior] = [3, 4].map(|seed| Weights::draw(settings.shape, WeightLaw::Pt, seed));
+    let (batch, _) = example(&square, settings.cap, 12);
+    let mut cpu = Cpu::new(&settings, &[model(3, square, 0.0)]);
+    cpu.restore(0, &ModelState::new(weights.values.clone()))
+        .unwrap();
+    cpu.set_prior(0, &prior.values).unwrap();
+    let weight = TokenWeight {
+        divergence: 1.0,
+        ..TokenWeight::default()
+    };
+    let tokens = vec![vec![weight; batch.tokens()]];
+    let found = cpu
+        .gradients(std::slice::from_ref(&batch), &tokens)
+        .unwrap();
+    let reference = Dense::from_f32(settings.shape, &prior.values);
+    for place in settings
+        .shape
+        .tensors()
+        .into_iter()
+        .map(|tensor| tensor.place)
+    {
+        // Along the gradient of one tensor: there a wrong length shows as well as a wrong direction.
+        let length: f64 = (found[0][place.clone()].iter())
+            .map(|&g| f64::from(g).powi(2))
+            .sum();
+        let moved = |by: f64| {
+            let mut all: Vec<f64> = weights.values.iter().map(|&w| w.into()).collect();
+            for i in place.clone() {
+                all[i] += by * f64::from(found[0][i]) / length.sqrt();
+            }
+            let own = Dense::new(settings.shape, all);
+            divergence(&settings, 3, &batch, own, &reference)
+        };
+        let slope = (moved(1e-4) - moved(-1e-4)) / 2e-4;
+        let apart = (slope / length.sqrt() - 1.0).abs();
+        assert!(apart < 1e-4, "{place:?}: {slope} {}", length.sqrt());
+    }
+}
+
+#[test]
+fn networks_are_held_to_their_first_weights_or_to_given_ones() {
+    let square = Operation::cyclic(2).unwrap();
+    let mut settings = FleetSettings::default();
+    settings.shape = small(Norm::Rms);
+    settings.batch = 64;
+    settings.steps = 40;
+    settings.cap = 2;
+    settings.evaluation = Evaluation {
+        length: 2,
+        inputs: 1,
+    };
+    let models = [model(1, square, 0.0)];
+    let make = |s: &FleetSettings, m: &[ModelSettings]| Ok(on_cpu(s, m));
+    let last = |mut fleet: Fleet| {
+        let mut divergence = None;
+        fleet
+            .run(|points| {
+                divergence = points[0].last.kl;
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        divergence
+    };
+    let begin = |settings: &FleetSettings| Fleet::new(settings.clone(), models.to_vec(), &make);
+    assert_eq!(last(begin(&settings).unwrap()), None);
+    let held = |coefficient| {
+        let mut held = settings.clone();
+        held.prior = Some(Prior::initial(coefficient));
+        last(begin(&held).unwrap()).unwrap()
+    };
+    let (loose, tight) = (held(1e-9), held(10.0));
+    assert!(0.0 < tight && tight < 0.1 * loose, "{tight} {loose}");
+    // Given weights are needed where the settings name them, of the right shape, and refused elsewhere.
+    let mut given = settings.clone();
+    given.prior = Some(Prior {
+        coefficient: 10.0,
+        network: PriorNetwork::Given("other".to_owned()),
+    });
+    let other = Weights::draw(settings.shape, WeightLaw::Pt, 9);
+    let with = |settings: &FleetSettings, weights: &Weights| {
+        Fleet::with_prior(settings.clone(), models.to_vec(), weights, &make)
+    };
+    let wide = Weights::draw(small(Norm::Layer), WeightLaw::Pt, 9);
+    for refused in [begin(&given), with(&settings, &other), with(&given, &wide)] {
+        let problem = refused.err().unwrap().to_string();
+        assert!(problem.starts_with("prior is "), "{problem}");
+    }
+    let started = Weights::draw(settings.shape, settings.initial, 1);
+    let mut short = given.clone();
+    short.steps = 1;
+    let apart = last(with(&short, &other).unwrap()).unwrap();
+    let same = last(with(&short, &started).unwrap()).unwrap();
+    assert!(apart > 0.01 && same.abs() < 1e-6, "{apart} {same}");
+    // A back end that was given no weights says so.
+    let mut bare = Cpu::new(&given, &models);
+    let refused = bare.train(0, 1, &[2]).unwrap_err().to_string();
+    assert!(refused.contains("no weights of it"), "{refused}");
 }
 
 /// A run of the test fleet; `change` makes it the variant under test.

@@ -188,6 +188,8 @@ def train(
     warm_up: int | None = None,
     cosine: float | None = None,
     entropy_decay: str | None = None,
+    kl: float | None = None,
+    prior: str | PathLike | None = None,
     baseline: str | None = None,
     standardise: bool = False,
     keep: str | None = None,
@@ -256,6 +258,10 @@ def train(
             constant rate).
         entropy_decay: Move the entropy coefficient to a final value, which it has from a step on: linear:FINAL,STEPS
             or geometric:FINAL,STEPS, such as linear:0.01,20000.
+        kl: Take this times KL(pi || prior) of the next token off the objective, over the tokens of the batch as the
+            convention has the entropy (default 0).
+        prior: The network that kl holds to: initial (each network's own first weights), or a safetensors file of one
+            network for all (default initial).
         baseline: What reinforce subtracts from a return: batch (the mean over the batch) or length (the mean over the
             batch's samples of the same length) (default batch).
         standardise: Divide reinforce's advantages by their standard deviation over the batch.

@@ -3,6 +3,7 @@
 //! A class says which square and which lengths; its windows are those of the code that a network is
 //! read back as. Runs of a point are trained as fleets, in lock step.
 
+mod prior;
 mod recipe;
 mod settings;
 
@@ -14,6 +15,7 @@ use foldglass_nn::settings::ModelSettings;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{Fields, RunOutcome, RunningUnit, Streams, put, put_some};
+pub use prior::set_prior;
 pub use recipe::Train;
 use recipe::TrainPlan;
 pub use settings::SETTINGS;
@@ -49,6 +51,7 @@ struct KeptPoint {
     sampled: f64,
     entropy: f64,
     gradient_norm: f64,
+    kl: Option<f64>,
 }
 
 impl From<&CurvePoint> for KeptPoint {
@@ -61,6 +64,7 @@ impl From<&CurvePoint> for KeptPoint {
             sampled: point.last.sampled,
             entropy: point.last.entropy,
             gradient_norm: point.last.gradient_norm,
+            kl: point.last.kl,
         }
     }
 }
@@ -78,7 +82,11 @@ impl TrainUnit {
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let models: Vec<ModelSettings> = plan.models(streams);
         let curves = vec![Curve::default(); models.len()];
-        let fleet = Fleet::new(plan.settings.clone(), models, &make);
+        let settings = plan.settings.clone();
+        let fleet = match &plan.prior {
+            Some(prior) => Fleet::with_prior(settings, models, prior, &make),
+            None => Fleet::new(settings, models, &make),
+        };
         let fleet = fleet.map_err(|error| error.to_string())?;
         Ok(TrainUnit {
             plan: plan.clone(),
@@ -134,6 +142,7 @@ impl TrainUnit {
         put_some(&mut fields, "loss", of_last(|point| point.loss));
         put_some(&mut fields, "sampled", of_last(|point| point.sampled));
         put_some(&mut fields, "entropy", of_last(|point| point.entropy));
+        put_some(&mut fields, "kl", curve.last.and_then(|point| point.kl));
         put(&mut fields, "back_end", self.machine);
         if self.plan.record_every.is_some() {
             curve.put(&mut fields);
@@ -220,6 +229,10 @@ impl Curve {
             "curve_gradient_norm",
             all(|point| point.gradient_norm),
         );
+        let divergences: Option<Vec<f64>> = self.points.iter().map(|point| point.kl).collect();
+        if let Some(divergences) = divergences.filter(|list| !list.is_empty()) {
+            put(fields, "curve_kl", divergences);
+        }
     }
 }
 

@@ -20,7 +20,7 @@ pub fn unit(column: &str) -> Option<&'static str> {
         | "code_reward" | "start_reward" | "cavi_reward" | "trace" | "greedy_trace" | "sampled"
         | "curve_sampled" => REWARD,
         "tau" | "quench_tau" | "ladder" | "c" => "reward per nat",
-        "entropy" | "regulator" | "cavi_entropy" | "curve_entropy" => "nats",
+        "entropy" | "regulator" | "cavi_entropy" | "curve_entropy" | "kl" | "curve_kl" => "nats",
         "residual" | "cavi_residual" | "rows" | "barrier" | "largest_loss" => "probability",
         "share" | "damping" | "resets_share" | "swap_rates" => "share of 1",
         "sweeps"

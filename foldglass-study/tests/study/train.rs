@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use foldglass::{Progress, Unwatched};
+use foldglass_nn::shape::NetworkShape;
+use foldglass_nn::weights::{WeightLaw, Weights};
 use foldglass_study::{
     End, Form, Options, Record, Registry, Study, execute, execute_in_memory, gather, write_table,
 };
@@ -121,10 +123,40 @@ fn every_key_of_the_optimiser_makes_another_run() {
         "entropy_decay = \"linear:0.01,30\"",
         "baseline = \"length\"",
         "standardise = true",
+        "kl = 0.5",
     ] {
         assert_ne!(one(more), plain, "{more}");
     }
+    assert_eq!(one("kl = 0\nprior = \"initial\""), plain);
     assert_eq!(one("clip_norm = \"none\"\nentropy_decay = \"none\""), plain);
+}
+
+#[test]
+fn a_study_holds_networks_to_those_of_a_file() {
+    let folder = std::env::temp_dir().join(format!("foldglass-prior-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let shape = NetworkShape {
+        width: 8,
+        heads: 2,
+        mlp: 12,
+        ..NetworkShape::default()
+    };
+    let file = folder.join("net.safetensors");
+    let weights = Weights::draw(shape, WeightLaw::Pt, 5);
+    std::fs::write(&file, weights.to_safetensors()).unwrap();
+    let records = |kl: f64| {
+        let more = format!("kl = {kl}\nprior = {:?}\nruns = 1", file.to_str().unwrap());
+        in_memory(&STUDY.replace("runs = 3", &more)).swap_remove(0)
+    };
+    let (loose, tight) = (records(1e-9), records(30.0));
+    let kl = |record: &Record| record.result["kl"].as_f64().unwrap();
+    assert!(kl(&tight) < kl(&loose), "{} {}", kl(&tight), kl(&loose));
+    assert_eq!(tight.result["curve_kl"].as_array().unwrap().len(), 4);
+    let prior = &tight.settings["prior"];
+    assert_eq!(prior["coefficient"], 30.0);
+    assert_eq!(prior["network"]["given"].as_str().unwrap().len(), 32);
+    assert!(!in_memory(STUDY)[0].result.contains_key("kl"));
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -183,6 +215,21 @@ fn what_cannot_be_trained_is_refused_with_the_key() {
             "clip_norm: clip norm is 0",
         ),
         ("keep = \"best\"", "keep = \"first\"", "best"),
+        (
+            "steps = 60",
+            "steps = 60\nkl = -1",
+            "kl = -1: a number of at least 0",
+        ),
+        (
+            "steps = 60",
+            "steps = 60\nprior = \"initial\"",
+            "prior = initial: `kl`",
+        ),
+        (
+            "steps = 60",
+            "steps = 60\nkl = 1\nprior = \"nowhere.safetensors\"",
+            "cannot read nowhere.safetensors",
+        ),
         ("full:0.5,2", "full:2,2", "transposition:SHARE,PERIOD"),
         ("steps = 60", "steps = 60\nmethod = \"ppo\"", "grpo:GROUP"),
         (

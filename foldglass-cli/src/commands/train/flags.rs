@@ -9,6 +9,8 @@ use foldglass_nn::settings::{
     GateLengths, Keep, LengthDraw, TokenRelabelling, TrainingMethod,
 };
 use foldglass_nn::shape::NetworkShape;
+use foldglass_nn::weights::Weights;
+use foldglass_study::methods::train::set_prior;
 use foldglass_study::words;
 
 use super::TrainArgs;
@@ -134,6 +136,10 @@ pub struct TrainingArgs {
     cosine: Option<f64>,
     #[arg(long, value_name = "DECAY", value_parser = str::parse::<EntropyDecay>)]
     entropy_decay: Option<EntropyDecay>,
+    #[arg(long, value_name = "X", value_parser = not_negative, allow_hyphen_values = true)]
+    kl: Option<f64>,
+    #[arg(long, value_name = "WHICH", requires = "kl")]
+    prior: Option<String>,
     #[arg(long, value_name = "WHICH", value_parser = word::<Baseline>)]
     baseline: Option<Baseline>,
     #[arg(long)]
@@ -175,8 +181,8 @@ fn length_weights(text: &str) -> Result<LengthWeights, String> {
 }
 
 impl TrainArgs {
-    /// The settings that the flags state.
-    pub fn fleet_settings(&self) -> Result<FleetSettings, Error> {
+    /// The settings that the flags state, and the weights of the prior, where a file has them.
+    pub fn fleet_settings(&self) -> Result<(FleetSettings, Option<Weights>), Error> {
         let mut settings = if self.quick {
             quick()
         } else {
@@ -235,7 +241,9 @@ impl TrainArgs {
             Some(law) => words::law(law, Path::new(""))?,
             None => settings.inputs,
         };
-        Ok(settings)
+        let (kl, which) = (own.kl.unwrap_or(0.0), own.prior.as_deref());
+        let prior = set_prior(&mut settings, kl, which, Path::new(""))?;
+        Ok((settings, prior))
     }
 
     fn gate(&self, base: Gate) -> Gate {

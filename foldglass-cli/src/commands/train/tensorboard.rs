@@ -143,14 +143,16 @@ fn start(step: u64, time: f64) -> Vec<u8> {
 fn scalars(point: &CurvePoint, time: f64) -> Vec<u8> {
     let last = &point.last;
     let mut summary = Vec::new();
-    for (tag, number) in [
+    let all = [
         ("accuracy/gate", point.gate),
         ("accuracy/sampled", last.sampled),
         ("curriculum/length", point.length as f64),
         ("train/loss", last.loss),
         ("train/entropy", last.entropy),
         ("train/gradient_norm", last.gradient_norm),
-    ] {
+    ];
+    let divergence = last.kl.map(|kl| ("train/kl", kl));
+    for (tag, number) in all.into_iter().chain(divergence) {
         let mut value = Vec::new();
         bytes(&mut value, VALUE_TAG, tag.as_bytes());
         float(&mut value, VALUE_NUMBER, number as f32);

@@ -29,9 +29,10 @@ struct Fleet {
     u8 *target;               // [R][S]
     int *starts;              // [R][CAP + 1]: tokens of the steps up to t
     float *advantage, *share; // [R][S]: what multiplies log pi and the entropy
-    float2 *token_weights;    // [R][NT], or none
+    float *token_weights;     // [R][NT][3]: of log pi, entropy and divergence, or none
     float *old;               // [R][NT]: probabilities at the draw, or none
-    float *record;            // [R][4]: loss, right, entropy, norm of the gradient
+    const float *prior_policy; // [R][NT][V]: of the network to which models are held, or none
+    float *record;            // [R][RECORD]
     float *norm_parts;        // [R][NORM_PARTS]
     float *adam;              // [R][ADAM]
     int *right;               // [R]
@@ -79,6 +80,9 @@ struct Fleet {
 // update, the share of a weight that its decay leaves, the factor that clips the gradient.
 enum { A_STEP, A_ROOT, A_FACTOR, A_APPLY, A_KEPT, A_CLIP, ADAM };
 
+// What a step came to.
+enum { R_LOSS, R_RIGHT, R_ENTROPY, R_NORM, R_KL, RECORD };
+
 // What one launch is about; the same fields in the same order as `Call` in Rust.
 struct Call {
     int t;          // the step, from 1; 0 for all tokens at once
@@ -89,6 +93,7 @@ struct Call {
     int form;       // of the entropy: 0 token mean, 1 sequence mean, 2 summed, 3 return
     int relabelling; // 0 none, 1 transposition, 2 full
     float fraction, exploration, clip;
+    float kl;       // what multiplies the divergence from the prior, or 0
     int adaptive_right, adaptive_most; // most 0: no gathering
     int baseline;   // of reinforce: 0 the batch's mean, 1 that of the samples of equal length
     int standardise; // whether reinforce divides advantages by their deviation

@@ -225,6 +225,29 @@ __device__ __forceinline__ float coefficient_of(const Fleet &p, const Call &c, i
     return own;
 }
 
+// The part of the entropy and of the divergence that a sample's tokens have (objective.rs).
+__device__ __forceinline__ float token_share(const Fleet &p, const Call &c, int r, int b) {
+    int samples = p.samples[r];
+    return c.form == 0   ? 1.0f / p.starts[r * (CAP + 1) + CAP]
+           : c.form == 1 ? 1.0f / ((float)samples * p.lengths[r * S + b])
+           : c.form == 2 ? 1.0f / samples
+                         : 0.0f;
+}
+
+// The logarithm of a probability that may be 0.
+__device__ __forceinline__ float log_of(float probability) {
+    return __logf(fmaxf(probability, 1.17549435e-38f));
+}
+
+// The divergence of a policy from the prior's.
+__device__ __forceinline__ float divergence_of(const float *policy, const float *prior) {
+    float sum = 0;
+#pragma unroll
+    for (int a = 0; a < V; a++)
+        if (policy[a] > 0) sum += policy[a] * (__logf(policy[a]) - log_of(prior[a]));
+    return sum;
+}
+
 // The mean return of every length, a warp a length: samples of one length stand side by side.
 __device__ __forceinline__ void length_means(const int *starts, const float *returns, float *mean) {
     int lane = threadIdx.x & 31;
@@ -245,17 +268,13 @@ extern "C" __global__ void weigh(const Fleet p, const Call c) {
     __shared__ float returns[S], logs[S], length_mean[CAP + 1];
     const int *starts = p.starts + r * (CAP + 1);
     float coefficient = coefficient_of(p, c, r);
-    float sum_right = 0, sum_entropy = 0, sum_return = 0, loss = 0;
+    float sum_right = 0, sum_entropy = 0, sum_return = 0, sum_divergence = 0, loss = 0;
     int tokens = starts[CAP];
     for (int b = threadIdx.x; b < samples; b += blockDim.x) {
         int length = p.lengths[r * S + b];
         const u8 *y = p.y + ((size_t)r * S + b) * XS;
-        float share = c.form == 0   ? 1.0f / tokens
-                      : c.form == 1 ? 1.0f / ((float)samples * length)
-                      : c.form == 2 ? 1.0f / samples
-                                    : 0.0f;
-        share *= coefficient;
-        float log_sum = 0, entropy_sum = 0;
+        float part = token_share(p, c, r, b), share = part * coefficient;
+        float log_sum = 0, entropy_sum = 0, above_prior = 0, divergence_sum = 0;
         for (int t = 1; t <= length; t++) {
             int row = starts[t - 1] + b;
             const float *policy = p.policy + ((size_t)r * NT + row) * V;
@@ -268,18 +287,29 @@ extern "C" __global__ void weigh(const Fleet p, const Call c) {
             if (c.mode == 0 && p.old) p.old[(size_t)r * NT + row] = chosen;
             log_sum += __logf(chosen);
             entropy_sum += entropy;
+            if (c.kl > 0) {
+                const float *prior = p.prior_policy + ((size_t)r * NT + row) * V;
+                above_prior += __logf(chosen) - log_of(prior[y[t - 1]]);
+                divergence_sum += divergence_of(policy, prior);
+            }
         }
         float right = y[length - 1] == p.target[r * S + b] ? 1.0f : 0.0f;
         sum_right += right;
         sum_entropy += entropy_sum;
         loss -= share * entropy_sum;
         returns[b] = c.form == 3 ? right - coefficient * log_sum : right;
+        if (c.kl > 0) {
+            sum_divergence += divergence_sum;
+            loss += c.kl * part * divergence_sum;
+            if (c.form == 3) returns[b] -= c.kl * above_prior;
+        }
         logs[b] = log_sum;
         sum_return += returns[b];
         p.share[r * S + b] = share;
     }
     float rights = block_sum(sum_right, scratch), all = block_sum(sum_return, scratch);
     float entropies = block_sum(sum_entropy, scratch);
+    float divergences = c.kl > 0 ? block_sum(sum_divergence, scratch) : 0.0f;
     float deviation = 1;
     if (c.baseline) length_means(starts, returns, length_mean);
     if (c.standardise) { // the mean of what is squared is 0
@@ -316,9 +346,11 @@ extern "C" __global__ void weigh(const Fleet p, const Call c) {
     loss = block_sum(loss, scratch);
     if (threadIdx.x == 0) {
         if (recorded(c)) {
-            p.record[r * 4] = loss;
-            p.record[r * 4 + 1] = rights / max(samples, 1);
-            p.record[r * 4 + 2] = entropies / max(tokens, 1);
+            float *record = p.record + r * RECORD;
+            record[R_LOSS] = loss;
+            record[R_RIGHT] = rights / max(samples, 1);
+            record[R_ENTROPY] = entropies / max(tokens, 1);
+            record[R_KL] = divergences / max(tokens, 1);
         }
         float factor = 1, apply = samples > 0 ? 1 : 0;
         if (c.adaptive_most && apply) {
@@ -354,14 +386,16 @@ __device__ __forceinline__ void logit_gradient(const Fleet &p, const Call &c, in
         log[a] = own[a] > 0 ? __logf(own[a]) : 0.0f;
         entropy -= own[a] * log[a];
     }
-    float w, e;
+    float w, e, k = 0;
     if (p.token_weights) {
-        float2 both = p.token_weights[(size_t)r * NT + row];
-        w = both.x;
-        e = both.y;
+        const float *given = p.token_weights + 3 * ((size_t)r * NT + row);
+        w = given[0];
+        e = given[1];
+        k = given[2];
     } else {
         w = p.advantage[r * S + b];
         e = p.share[r * S + b];
+        if (c.kl > 0) k = c.kl * token_share(p, c, r, b);
         if (c.method == 1 && c.mode == 2) {
             float ratio = fmaxf(policy[y], 1.17549435e-38f) / p.old[(size_t)r * NT + row];
             bool beyond = w > 0 ? ratio > 1 + c.clip : ratio < 1 - c.clip;
@@ -371,4 +405,11 @@ __device__ __forceinline__ void logit_gradient(const Fleet &p, const Call &c, in
 #pragma unroll
     for (int a = 0; a < V; a++)
         d_logits[a] = w * (own[a] - (a == y ? 1.0f : 0.0f)) + e * own[a] * (log[a] + entropy);
+    if (k != 0) {
+        const float *prior = p.prior_policy + ((size_t)r * NT + row) * V;
+        float divergence = divergence_of(own, prior);
+#pragma unroll
+        for (int a = 0; a < V; a++)
+            if (own[a] > 0) d_logits[a] += k * own[a] * (log[a] - log_of(prior[a]) - divergence);
+    }
 }

@@ -455,5 +455,5 @@ extern "C" __global__ void gradient_norm(const Fleet p, const Call c) {
     if (c.measure)
         p.adam[r * ADAM + A_CLIP] = norm > c.clip_norm ? c.clip_norm / norm : 1.0f;
     else if (recorded(c))
-        p.record[r * 4 + 3] = norm;
+        p.record[r * RECORD + R_NORM] = norm;
 }

@@ -27,8 +27,8 @@ pub const CLAIMS: &[Claim] = &[
          prior.json",
         |_| {
             networks(0, 1).undecided(
-                "tables take a prior (`cavi --prior`), networks do not, and no pretrained model has \
-                 records here",
+                "tables and networks can be held to a prior (`cavi --prior`, `train --kl`), and no pretrained \
+                 model has records here",
             )
         },
     ),

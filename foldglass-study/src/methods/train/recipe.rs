@@ -9,11 +9,12 @@ use foldglass_nn::settings::{
     GateLengths, Keep, LengthDraw, ModelSettings, SettingsError, TokenRelabelling, TrainingMethod,
 };
 use foldglass_nn::shape::{NetworkShape, Norm};
-use foldglass_nn::weights::WeightLaw;
+use foldglass_nn::weights::{WeightLaw, Weights};
 use serde_json::Value;
 
 use super::super::Worded;
 use super::TrainUnit;
+use super::prior::set_prior;
 use super::settings::SETTINGS;
 use crate::method::{
     Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError, Streams,
@@ -28,6 +29,8 @@ pub struct Train;
 pub(super) struct TrainPlan {
     pub class: Class,
     pub settings: FleetSettings,
+    /// The weights of a given prior.
+    pub prior: Option<Weights>,
     /// Record a point of the curve each time this number of steps has passed.
     pub record_every: Option<u64>,
     /// Read networks back as codes of the class.
@@ -64,9 +67,11 @@ impl Method for Train {
         class: &Class,
         settings: MethodSettings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
+        let mut fleet = fleet_settings(class, &settings)?;
         let plan = TrainPlan {
             class: class.clone(),
-            settings: fleet_settings(class, &settings)?,
+            prior: prior(&mut fleet, &settings)?,
+            settings: fleet,
             record_every: settings.get("record_every")?,
             read_back: settings.or("read_back", false)?,
             entropy: settings.or("entropy", 0.0)?,
@@ -134,6 +139,20 @@ fn fleet_settings(
     fleet.keep = settings.or::<Keep>("keep", fleet.keep)?;
     fleet.inputs = class.task().inputs().law().clone();
     Ok(fleet)
+}
+
+/// Puts the prior into the settings of a fleet; its weights, where they are given.
+fn prior(
+    fleet: &mut FleetSettings,
+    settings: &MethodSettings<'_>,
+) -> Result<Option<Weights>, SettingError> {
+    let (kl, which): (Option<f64>, Option<String>) = (settings.get("kl")?, settings.get("prior")?);
+    if let (None, Some(which)) = (kl, &which) {
+        let needed = "`kl`, the coefficient of the divergence from it, beside it";
+        settings.check(false, "prior", which, needed)?;
+    }
+    let set = set_prior(fleet, kl.unwrap_or(0.0), which.as_deref(), settings.base());
+    set.map_err(|error| SettingError::of("prior", format!("prior: {error}")))
 }
 
 fn worded<T>(settings: &MethodSettings<'_>, key: &str) -> Result<Option<T>, SettingError>

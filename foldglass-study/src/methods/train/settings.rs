@@ -56,6 +56,12 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("entropy_decay", Accepts::Words,
         "Move the entropy coefficient to a final value, which it has from a step on: linear:FINAL,STEPS or \
          geometric:FINAL,STEPS, such as linear:0.01,20000").value("DECAY"),
+    Setting::new("kl", Accepts::NotNegative,
+        "Take this times KL(pi || prior) of the next token off the objective, over the tokens of the batch as the \
+         convention has the entropy [default: 0]").value("X"),
+    Setting::new("prior", Accepts::Words,
+        "The network that kl holds to: initial (each network's own first weights), or a safetensors file of one \
+         network for all [default: initial]").value("WHICH"),
     Setting::new("baseline", Accepts::Words,
         "What reinforce subtracts from a return: batch (the mean over the batch) or length (the mean over the \
          batch's samples of the same length) [default: batch]").value("WHICH"),
