@@ -85,65 +85,65 @@ macro_rules! commands {
 
 commands! {
     "Look" {
-        /// Open the landscape in a browser: change a code, run dynamics, find ways out, see records
+        /// Open the landscape in a browser: run Monte Carlo and RLVR, change a code, find ways up, see records
         Explore(explore::ExploreArgs) => explore::ExploreArgs::run,
-        /// Answer whether a class has traps: by a theorem, a census, or 500 quenches with their bound
+        /// Answer whether a class has traps: by a theorem, a count of all codes, or 500 quenches with a bound
         Benign(benign::BenignArgs),
         /// Show a task's multiplication table and its algebra
         Task(task::TaskArgs),
-        /// List the cells of a class, in the order of code and policy files
+        /// List the cells of a class (what steps can see), in the order of code and policy files
         Cells(cells::CellsArgs),
-        /// Evaluate a code or a policy: reward, visits d, values dQ
+        /// Evaluate a code or a policy exactly: expected reward, visits of cells, gradient
         Eval(eval::EvalArgs),
-        /// Take a code apart: dead steps, aliasing, ignored positions, wrong answers, defended cells
+        /// Show what a code does wrong: steps that ignore their input, ambiguous tokens, cells to blame
         Inspect(inspect::InspectArgs),
-        /// Draw codes of small classes as the paper does: cells, tokens, the ways of inputs
+        /// Draw codes as the paper does: cells, tokens, the paths of inputs
         Draw(draw::DrawArgs),
-        /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
+        /// Relabel a code's tokens: canonical form, number of relabellings, agreement with another code
         Gauge(gauge::GaugeArgs),
     }
     "Dynamics" {
-        /// Train policies by exact updates (tabular RLVR): where each run stops
+        /// Train policies by exact updates (tabular RLVR), and show where each run stops
         #[command(visible_alias = "rlvr")]
         Cavi(cavi::CaviArgs),
         /// Sample codes by Monte Carlo at a temperature
         #[command(visible_alias = "mc")]
         Chain(chain::ChainArgs),
-        /// Train policies by sampled policy gradients (REINFORCE, RLOO, GRPO): exact rewards of what they reach
+        /// Train policies by sampled policy gradients (REINFORCE, RLOO, GRPO), and score them exactly
         Reinforce(reinforce::ReinforceArgs),
     }
     "Landscape" {
-        /// Visit every code of an untied class: optima, local maxima, traps, barriers
+        /// Count every code of an untied class: optima, local maxima, traps, barriers
         Enumerate(enumerate::EnumerateArgs),
-        /// Flood a small class: maxima, the saddles that join them, barriers, basins
+        /// Draw the barrier tree of a small class: traps, where they meet, barriers, basins
         Tree(tree::TreeArgs),
-        /// Search the shelves of codes for an exit: optimal, certified, bounded or escapes
+        /// Decide whether codes are traps, with certificates: optimal, certified, escapes or bounded
         Certify(certify::CertifyArgs),
-        /// Lead a code, or a policy, to reward one by changes that never lower the reward
+        /// Find a path from a code, or a policy, to reward 1 that never lowers the reward
         Escape(escape::EscapeArgs),
-        /// Check files that `certify --out` and `escape --out` wrote, from the files alone
+        /// Verify files that `certify --out` and `escape --out` wrote, from the files alone
         Check(check::CheckArgs),
-        /// Count the traps of parity by the theorems, with an example: correlated inputs, several lengths
+        /// Count the traps of parity by theorems, and write one: correlated inputs, several lengths
         Law(law::LawArgs),
     }
     "Temperature" {
-        /// Solve parity: ln Z, mean reward, entropy, heat, and the transition by every definition
+        /// Solve parity at any temperature: ln Z, mean reward, entropy, heat capacity, transition
         Parity(parity::ParityArgs),
         /// Count how many codes of an untied class have which reward
         Density(density::DensityArgs),
-        /// Estimate ln Z and the mean reward of any class, and set the RLVR loss beside the free energy
+        /// Estimate ln Z and the mean reward of any class, and compare the free energy with the loss of RLVR
         FreeEnergy(free_energy::FreeEnergyArgs),
         /// Compare independent codes at a temperature: the distribution of their overlaps, P(q)
         Overlap(overlap::OverlapArgs),
-        /// Sample codes of the complete parameterisation, windows and tying as penalties
+        /// Sample codes that see the whole input, with windows and tying as penalties
         Family(family::FamilyArgs),
     }
     "Networks" {
-        /// Train fleets of the paper's transformer by REINFORCE: curves, greedy accuracy by length
+        /// Train the paper's transformer, many networks at once: curves, greedy accuracy by length
         Train(Box<train::TrainArgs>),
-        /// Distil codes into networks: how far they agree, after how many steps
+        /// Train networks to imitate codes: how far they agree, after how many steps
         Distill(distill::DistillArgs),
-        /// Follow an escape path by networks: barriers of the greedy reward on the lines between them
+        /// Train networks along a path of codes, and measure the loss of reward on the lines between them
         Barrier(barrier::BarrierArgs),
         /// Read a trained network back as a code of a class: agreement, reward, a code file
         ReadBack(read_back::ReadBackArgs),
@@ -151,21 +151,21 @@ commands! {
         Dataset(dataset::DatasetArgs),
     }
     "Studies" {
-        /// Run a study of many runs, on one machine or in shards; resumes what was interrupted
+        /// Make the runs of a study (a TOML file), on one machine or in shares; the same command resumes
         Run(run::RunArgs),
-        /// Merge the records of a study into one table, or the shards of an enumeration
+        /// Merge the records of a study, or the shares of an enumeration, into one table
         Collect(collect::CollectArgs),
-        /// Sum up the records of a study: means with intervals, runs at 1, quantiles
+        /// Summarise the records of a study: means with intervals, runs at 1, quantiles
         Summary(summary::SummaryArgs),
         /// Draw what `summary` prints: a quantity against a parameter, with intervals, by class
         Plot(plot::PlotArgs),
-        /// Write a study or an enumeration as a job array of Slurm: shares, requeues, a job that collects
+        /// Write a study or an enumeration as a job array of Slurm
         Slurm(slurm::SlurmArgs),
     }
     "The paper" {
-        /// Redo tables and figures of the paper, and compare them number by number
+        /// Repeat the tables and figures of the paper, and compare them number by number
         Reproduce(reproduce::ReproduceArgs),
-        /// Make the report of a reproduction from its records: a page, a text, tables, figures
+        /// Write the report of a reproduction from its records: a page, a text, tables, figures
         Report(report::ReportArgs),
         /// Decide the paper's statements one by one, from records and small computations
         Claims(claims::ClaimsArgs),

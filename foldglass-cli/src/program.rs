@@ -16,10 +16,11 @@ use crate::settings::{GlobalArgs, Invocation, one_line};
 
 /// What the program says of itself, with three examples that work as they stand.
 const EXAMPLES: &str = "\
-In reinforcement learning with verifiable rewards (RLVR) a policy multiplies symbols one after the
-other by a table and emits one token per step; only the last token is rewarded, unless --reward says
-otherwise. A deterministic policy is a *code*. Codes are the configurations of a spin glass: the energy
-of a code is minus its expected reward, and the entropy coefficient is the temperature.
+The task is to multiply symbols one after the other by a table. A policy emits one token per step and is
+rewarded if the last one is the product: reinforcement learning with verifiable rewards (RLVR) in its
+smallest form. A *cell* is what a step sees, a *code* puts one token into each cell, and a *trap* is a code
+below the best from which every way up loses reward first. For physicists, codes are the configurations of
+a spin glass: the energy is minus the expected reward, the entropy coefficient is the temperature.
 Three things to try:
 
   foldglass explore

@@ -23,11 +23,11 @@ use crate::report::{Cell, Column, Format, StreamedTable, Table};
   foldglass cells --task parity --lengths 3 --list
       The cells one by one, in the order of code files.")]
 pub struct CellsArgs {
-    #[command(flatten)]
-    class: ClassArgs,
     /// Print every cell, one per line, in place of the summary
     #[arg(short, long)]
     list: bool,
+    #[command(flatten)]
+    class: ClassArgs,
 }
 
 impl CellsArgs {

@@ -50,7 +50,7 @@ pub struct CertifyArgs {
     #[arg(long, alias = "cap", value_name = "N", default_value = "100000", value_parser = max_codes)]
     #[arg(allow_negative_numbers = true)]
     max_codes: usize,
-    /// Also say how far reward must fall below the shelf before a higher reward can be reached: exact
+    /// Also print how far reward must fall below the shelf before a higher one can be reached: exact
     /// where a flood of up to --max-codes codes ends, an upper bound with its path where it does not
     #[arg(long)]
     barrier: bool,

@@ -32,7 +32,7 @@ use crate::report::{Cell, Column, Format, StreamedTable, Table};
   foldglass density --task parity --lengths 8 --inputs markov:9/10 --json
       The same with exact numbers as strings.")]
 pub struct DensityArgs {
-    /// Say how many different prefixes there are, counted or estimated, and the memory they take
+    /// Print how many different prefixes there are, counted or estimated, and the memory they need
     #[arg(long)]
     dry_run: bool,
     /// Write a row per reward to this file: .csv or .parquet

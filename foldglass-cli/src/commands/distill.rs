@@ -59,7 +59,7 @@ pub struct DistillArgs {
     #[arg(long, value_name = "N", default_value = "2000", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     held_out: usize,
-    /// Write the weights at the end to this directory, a safetensors file a network
+    /// Write the weights at the end to this directory, one safetensors file per network
     #[arg(long, value_name = "DIR")]
     weights: Option<PathBuf>,
     #[command(flatten)]

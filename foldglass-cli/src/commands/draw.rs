@@ -28,12 +28,12 @@ pub struct DrawArgs {
     /// the codes stand side by side
     #[arg(short, long, value_name = "FILE", required = true)]
     code: Vec<Source>,
-    /// Inputs whose ways are drawn in colour, such as 0,1,0,1,1
+    /// Inputs whose paths are drawn in colour, such as 0,1,0,1,1
     #[arg(short, long, value_name = "X,..", num_args = 1.., value_parser = input)]
     #[arg(allow_negative_numbers = true)]
     input: Vec<Input>,
-    /// Draw a map in place of cells and ways: a square for each cell, its colour the token, with a
-    /// mark where another token raises J. Classes too large for ways are drawn so without this flag
+    /// Draw a map in place of cells and paths: a square for each cell, its colour the token, with a
+    /// mark where another token raises J. Codes of large classes are drawn so without this flag
     #[arg(long, conflicts_with = "input")]
     grid: bool,
     /// Draw to this file

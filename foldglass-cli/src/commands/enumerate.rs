@@ -56,7 +56,7 @@ pub struct EnumerateArgs {
     #[arg(long, alias = "barrier-cap", value_name = "N", default_value_t = BARRIER_CAP)]
     #[arg(value_parser = positive, allow_negative_numbers = true)]
     max_codes: usize,
-    /// Say how many codes there are, in how many parts, and the memory and about the time they take
+    /// Print how many codes there are, in how many parts, and the memory and time that a count needs
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

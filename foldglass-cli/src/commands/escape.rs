@@ -40,7 +40,7 @@ pub struct EscapeArgs {
     /// Write the path to a file that `check` reads
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Walk at random at zero temperature, where the theorem does not apply
+    /// Search at random at zero temperature if the theorem does not apply
     #[arg(long)]
     search: bool,
     /// The most changes that --search proposes

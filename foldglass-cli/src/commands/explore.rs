@@ -48,7 +48,7 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     #[arg(allow_negative_numbers = true)]
     idle: Duration,
-    /// Go on without pages, until Ctrl-C
+    /// Keep running without open pages, until Ctrl-C
     #[arg(long, conflicts_with = "idle")]
     stay: bool,
     /// Stop a computation that a page asked for after so many seconds

@@ -45,7 +45,7 @@ pub struct ReproduceArgs {
     #[arg(long, conflicts_with = "full")]
     smoke: bool,
     /// All of the traps of fig:trapsfixed [default: half of them, enough to judge by]; everything else
-    /// has the paper's own seeds, sweeps and iterations in any case. Goes on from what is there
+    /// has the paper's own seeds, sweeps and iterations in any case. Resumes from what is there
     #[arg(long)]
     full: bool,
     /// The directory of records and figures; finished runs in it are not done again [default:
@@ -55,10 +55,10 @@ pub struct ReproduceArgs {
     /// Run nothing: compare the records that an earlier `reproduce --out DIR` left
     #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "smoke", "full", "out", "dry_run"])]
     from: Option<PathBuf>,
-    /// Say what would be run, and for how long
+    /// Print what would be run, and for how long
     #[arg(long)]
     dry_run: bool,
-    /// The numbers to show one a line [default: differing; all with --format]
+    /// The numbers to print [default: differing; all with --format]
     #[arg(long, value_name = "WHICH")]
     rows: Option<ShownRows>,
     /// Write the table of all numbers to a file: .txt, .json, .csv, .md or .tex

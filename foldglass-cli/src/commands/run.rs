@@ -46,7 +46,7 @@ pub struct RunArgs {
     /// Print what would be done, how long it would take and how much memory, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Refuse what needs more memory, such as 4GiB [default: what is available]
+    /// Refuse to start what needs more memory than this, such as 4GiB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
     max_memory: Option<Allowance>,

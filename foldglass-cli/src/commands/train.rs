@@ -73,11 +73,11 @@ pub struct TrainArgs {
     #[arg(long, value_name = "STEPS", default_value = "100", value_parser = count)]
     #[arg(allow_negative_numbers = true)]
     record_every: u64,
-    /// Write curves here as event files for TensorBoard too, a directory a model; points as often as
+    /// Also write curves here as event files for TensorBoard, one directory per model; points as often as
     /// --record-every says
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
-    /// Write the weights at the end to this directory, a safetensors file a model; with --keep best
+    /// Write the weights at the end to this directory, one safetensors file per model; with --keep best
     /// those of the best gate too
     #[arg(long, value_name = "DIR")]
     weights: Option<PathBuf>,

@@ -33,7 +33,7 @@ use crate::report::{Cell, Format, Table};
   foldglass tree --task parity --lengths 6 --inputs markov:9/10 --orbits
       The same up to the names of tokens.")]
 pub struct TreeArgs {
-    /// Take codes that differ in the names of their tokens only for one; not with --tied
+    /// Count codes that differ only in the names of their tokens as one; not with --tied
     #[arg(long)]
     orbits: bool,
     /// Draw the tree (a disconnectivity graph) to this file

@@ -42,21 +42,21 @@ pub struct ClassArgs {
     /// The lengths T of the inputs: 8, or several as 3,4,5
     #[arg(long, value_name = "T,..", allow_negative_numbers = true, value_parser = lengths)]
     lengths: Option<Lengths>,
-    /// A weight above 0 for each of --lengths, exactly, such as 1,2,4 or 1/2,1/3 [default: equal]
+    /// An exact weight above 0 for each of --lengths, such as 1,2,4 or 1/2,1/3 [default: equal]
     #[arg(long, value_name = "W,..", allow_hyphen_values = true)]
     #[arg(value_parser = words::length_weights)]
     length_weights: Option<ExactWeights>,
-    /// The tokens that are rewarded: final (the last one), process (that of every step, equally) or
-    /// process:W1,W2,.. (with one exact weight above 0 for each step) [default: final]
+    /// Which tokens are rewarded: final (the last one), process (all, equally) or process:W1,W2,..
+    /// (all, with one exact weight above 0 for each step) [default: final]
     #[arg(long, value_name = "RULE", value_parser = reward)]
     reward: Option<RewardRule>,
-    /// The input symbols read before and after x_t [default: 0,0]
+    /// How many symbols a step sees before and after its own, x_t [default: 0,0]
     #[arg(short, long, value_name = "P,F", value_parser = words::window, allow_hyphen_values = true)]
     window: Option<[usize; 2]>,
-    /// One table for all steps: t is not part of a cell
+    /// Use one table for all steps: the step number t is not part of a cell
     #[arg(long)]
     tied: bool,
-    /// The emitted tokens remembered (n_y) [default: 1]
+    /// How many emitted tokens a step sees (n_y) [default: 1]
     #[arg(long, value_name = "N", value_parser = words::memory, allow_negative_numbers = true)]
     memory: Option<usize>,
     /// The law of the inputs: uniform, markov:K (a symbol repeats with probability K, such as 9/10
@@ -64,7 +64,7 @@ pub struct ClassArgs {
     /// [default: uniform]
     #[arg(long, value_name = "LAW", value_parser = law)]
     inputs: Option<String>,
-    /// Refuse what needs more memory, such as 4GiB [default: what is available]
+    /// Refuse to start what needs more memory than this, such as 4GiB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
     max_memory: Option<Allowance>,

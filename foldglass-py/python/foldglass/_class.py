@@ -133,7 +133,7 @@ class Class:
         window: ``(p, f)``: p symbols before and f after ``x_t`` are read.
         tied: Whether all steps share one table.
         memory: The number of tokens remembered.
-        max_memory: Refuse what needs more memory, such as ``"4GiB"`` (default what is available).
+        max_memory: Refuse to start what needs more memory than this, such as ``"4GiB"`` (default what is available).
 
     >>> space = Class(Task("quasigroup", 7), window=(0, 3), tied=True)
     >>> space
@@ -187,7 +187,7 @@ class Class:
 
         Args:
             spec: The object.
-            max_memory: Refuse what needs more memory, such as ``"4GiB"``.
+            max_memory: Refuse to start what needs more memory than this, such as ``"4GiB"``.
 
         Returns:
             The class.

@@ -236,7 +236,7 @@ def train(
         start_length: The length n at which the curriculum starts; lengths are uniform on 1..n (default 1).
         drawn: What a length is drawn for: sample, or batch (one length for all of it) (default sample).
         gate: How the gate's answers are decoded: greedy or sampled (default greedy).
-        gate_every: Ask the gate every N updates (default 20).
+        gate_every: Test at the gate every N updates (default 20).
         gate_above: The accuracy above which the curriculum takes the next length (default 0.9).
         gate_samples: Fresh samples of the gate, 1 to 4096 (default 512).
         gate_lengths: The lengths of the gate's samples: training (those of training) or current (the longest alone)
@@ -285,7 +285,7 @@ def train(
         checkpoint_every: Seconds between two checkpoints (default 60).
         record_every: Record a point of every model's curve each time N steps have passed; points are taken when the
             gate is asked (default 100; in studies, none).
-        tensorboard: Write curves here as event files for TensorBoard too, a directory a model; points as often as
+        tensorboard: Also write curves here as event files for TensorBoard, one directory per model; points as often as
             ``record_every`` says.
         out: Directory for settings, curves, checkpoints and weights: the same call resumes there after a stop.
             Without it the files go with the result.

@@ -212,7 +212,7 @@ class Study:
             shard: ``(i, n)``: only the i-th of n shares of the runs.
             threads: Threads to compute with; the result does not depend on them (default all).
             checkpoint_every: Seconds between two checkpoints.
-            max_memory: Refuse what needs more memory, such as ``"4GiB"``.
+            max_memory: Refuse to start what needs more memory than this, such as ``"4GiB"``.
             progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
 
         Returns:

@@ -97,7 +97,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "gate_every",
         Accepts::Count,
-        "Curriculum: ask the gate every N updates [default: 20]",
+        "Curriculum: test the greedy code every N updates [default: 20]",
     ),
     Setting::new(
         "gate_above",

@@ -1,4 +1,4 @@
-//! Writes curves as event files that TensorBoard reads: a directory a model.
+//! Writes curves as event files that TensorBoard reads: one directory per model.
 //!
 //! An event file is a sequence of records (length, its checksum, a protobuf message, its checksum).
 //! Every call of the program begins a file of its own, which says from which step on it holds: what

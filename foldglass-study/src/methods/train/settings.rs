@@ -19,7 +19,7 @@ pub const SETTINGS: &[Setting] = &[
         "What a length is drawn for: sample, or batch (one length for all of it) [default: sample]").value("WHAT"),
     Setting::new("gate", Accepts::Words, "How the gate's answers are decoded: greedy or sampled [default: greedy]")
         .value("DECODING"),
-    Setting::new("gate_every", Accepts::Count, "Ask the gate every N updates [default: 20]"),
+    Setting::new("gate_every", Accepts::Count, "Test at the gate every N updates [default: 20]"),
     Setting::new("gate_above", Accepts::Share,
         "The accuracy above which the curriculum takes the next length [default: 0.9]"),
     Setting::new("gate_samples", Accepts::Count, "Fresh samples of the gate, 1 to 4096 [default: 512]"),
