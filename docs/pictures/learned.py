@@ -60,6 +60,9 @@ def main():
     for number, one in enumerate(PANELS):
         parts += panel(number, *one)
     parts.append(f'<text x="{LEFT + WIDE + GAP / 2}" y="{height - 6}" text-anchor="middle" fill="#666">step of training</text>')
+    for row in range(2):
+        y = TOP + row * (HIGH + GAP) + HIGH / 2
+        parts.append(f'<text transform="translate(12 {y}) rotate(-90)" text-anchor="middle" fill="#666">accuracy</text>')
     parts.append("</svg>\n")
     (Path(__file__).parent / "learned.svg").write_text("\n".join(parts))
 

@@ -9,7 +9,7 @@ echo '{"actions":[0,1,0,1,1,0,0,1,1,0]}' > "$scratch/fold.json"
 echo '{"actions":[0,1,0,0,1,1,0,0,1,1]}' > "$scratch/copy.json"
 foldglass draw --task parity --lengths 3 --code "$scratch/fold.json" --code "$scratch/copy.json" --input 1,0,1 --svg rollout.svg
 # A trap of correlated parity at T = 6, and the tree of all of them.
-foldglass law traps --length 6 --inputs markov:9/10 --out "$scratch/trap.json"
+foldglass law traps --lengths 6 --inputs markov:9/10 --out "$scratch/trap.json"
 foldglass draw --code "$scratch/trap.json" --input 0,1,0,0,1,0 --svg trap.svg
 foldglass tree --task parity --lengths 6 --inputs markov:9/10 --orbits --svg tree.svg
 # The transition of parity.
@@ -44,7 +44,7 @@ sed -n '/^name = "warm"/,/^EOF/p' "$tutorial" | sed '$d' > "$scratch/warm.toml"
 here=$PWD
 (cd "$scratch" && foldglass run warm.toml && foldglass plot warm --svg "$here/warm.svg")
 # The recipe's trap at T = 8, and the trees of longer inputs, of several lengths and of a process reward.
-foldglass law traps --length 8 --inputs markov:9/10 --out "$scratch/trap8.json"
+foldglass law traps --lengths 8 --inputs markov:9/10 --out "$scratch/trap8.json"
 foldglass inspect --code "$scratch/trap8.json" --svg trap8.svg
 foldglass tree --task parity --lengths 7 --inputs markov:9/10 --orbits --svg tree7.svg
 foldglass tree --task parity --lengths 1,2,3,4,5 --svg lengths.svg

@@ -16,7 +16,7 @@ const RETIRED: [(&str, &str, &str); 22] = [
     ("distill", "networks", "runs"),
     ("family", "walks", "runs"),
     ("overlap", "replicas", "runs"),
-    ("parity family", "length", "lengths"),
+    ("parity family law", "length", "lengths"),
     ("certify", "cap", "max-codes"),
     ("enumerate", "barrier-cap", "max-codes"),
     ("escape", "cap", "max-proposals"),
@@ -36,11 +36,7 @@ const RETIRED: [(&str, &str, &str); 22] = [
 ];
 
 /// Retired spellings that are flags elsewhere, with another meaning.
-const ELSEWHERE: [(&str, &str); 5] = [
-    (
-        "length",
-        "`law traps` has one length, `law lengths` several",
-    ),
+const ELSEWHERE: [(&str, &str); 4] = [
     (
         "replicas",
         "`free-energy` repeats both chains (replicas) and CAVI (runs)",

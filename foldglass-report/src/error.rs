@@ -75,7 +75,16 @@ fn named(error: &study::StudyError) -> String {
         E::Several { path, .. } if path == "stdin" => {
             format!("{error} (of stdin as in --code=-#0)")
         }
-        E::Census(error @ CensusError::Tied) => format!("--tied: {error}, by `certify`"),
+        E::Census(error @ CensusError::Tied) => {
+            format!(
+                "--tied: {error}; `tree` visits all codes of small ones, `certify` decides single codes"
+            )
+        }
+        E::Census(error @ CensusError::TooMany { .. }) => {
+            format!(
+                "{error}; `benign` answers whether there are traps, `certify` decides single codes"
+            )
+        }
         E::Locked { path } => format!(
             "another foldglass is writing {path}: let it finish, or choose another --out or --shard"
         ),

@@ -12,6 +12,7 @@ use std::io::{self, Write};
 
 use crate::screen::Screen;
 
+pub(crate) use cell::grouped;
 pub use cell::{Cell, Digits, short_fraction};
 pub use format::Format;
 pub use text::StreamedTable;

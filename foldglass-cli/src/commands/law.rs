@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::benign::{Counting, count_traps};
 use crate::cli::GlobalArgs;
 use crate::error::Error;
-use crate::flags::{max_memory, positive};
+use crate::flags::max_memory;
 use crate::output::Report;
 use crate::report::{Cell, Column, Format, Table};
 
@@ -33,38 +33,23 @@ const CENSUS_CELLS: usize = 50;
 /// The flags of `law`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  foldglass law traps --length 8 --inputs markov:9/10 --out trap.json
+  foldglass law traps --lengths 8 --inputs markov:9/10 --out trap.json
       The number of traps of correlated parity, and one of them as a file.
   foldglass law lengths --lengths 2,3,4 --length-weights 4,2,1
       Several lengths: these weights leave no trap.")]
 pub struct LawArgs {
-    /// traps: correlated parity, by --length and --inputs; lengths: several lengths of parity with
-    /// uniform inputs, by --lengths
+    /// traps: parity of one length with correlated inputs, by --lengths and --inputs; lengths: parity of
+    /// several lengths with uniform inputs, by --lengths and --length-weights
     which: TrapLaw,
-    /// The length T of the inputs, for traps
-    #[arg(long, value_name = "T", value_parser = length, allow_negative_numbers = true)]
-    #[arg(required_if_eq("which", "traps"), conflicts_with = "lengths")]
-    length: Option<usize>,
+    /// The length of the inputs, for traps: 8; the lengths, for lengths: 2,3,4
+    #[arg(long, alias = "length", value_name = "T,..", value_parser = lengths)]
+    #[arg(allow_negative_numbers = true)]
+    lengths: List,
     /// The law of the inputs, for traps: markov:K, a symbol repeats with probability K
-    #[arg(
-        long,
-        value_name = "LAW",
-        required_if_eq("which", "traps"),
-        conflicts_with = "lengths"
-    )]
+    #[arg(long, value_name = "LAW", required_if_eq("which", "traps"))]
     inputs: Option<String>,
-    /// The lengths, for lengths: 2,3,4
-    #[arg(long, value_name = "T,..", value_parser = lengths, allow_negative_numbers = true)]
-    #[arg(required_if_eq("which", "lengths"))]
-    lengths: Option<List>,
-    /// A weight above 0 for each of --lengths, exactly, such as 1,2,4 or 1/2,1/3 [default: equal]
-    #[arg(
-        long,
-        value_name = "W,..",
-        requires = "lengths",
-        value_parser = words::length_weights,
-        allow_hyphen_values = true
-    )]
+    /// For lengths: an exact weight above 0 for each, such as 1,2,4 or 1/2,1/3 [default: equal]
+    #[arg(long, value_name = "W,..", value_parser = words::length_weights, allow_hyphen_values = true)]
     length_weights: Option<ExactWeights>,
     /// List the rewards however many there are
     #[arg(long)]
@@ -86,15 +71,10 @@ struct List(Vec<usize>);
 /// The longest length.
 const LONGEST: usize = 100_000;
 
-fn length(text: &str) -> Result<usize, String> {
-    let length = positive(text).ok().filter(|&n| n <= LONGEST);
-    length.ok_or(format!("a whole number from 1 to {LONGEST} is needed"))
-}
-
 fn lengths(text: &str) -> Result<List, String> {
     let list = words::lengths(text)?;
-    match list.iter().find(|&&n| n > LONGEST) {
-        Some(long) => Err(format!("{long} is longer than {LONGEST}")),
+    match list.iter().find(|&&n| n == 0 || n > LONGEST) {
+        Some(length) => Err(format!("a length is from 1 to {LONGEST}, not {length}")),
         None => Ok(List(list)),
     }
 }
@@ -109,9 +89,15 @@ fn usage(error: LawError) -> Error {
 impl LawArgs {
     /// States the law.
     pub fn run(&self, settings: &GlobalArgs) -> Result<LawReport, Error> {
-        let mut stated = match &self.lengths {
-            Some(List(lengths)) => self.lengths(lengths)?,
-            None => self.correlated()?,
+        let mut stated = match (self.which, &self.lengths.0[..]) {
+            (TrapLaw::Traps, &[length]) => self.correlated(length)?,
+            (TrapLaw::Traps, _) => {
+                return Err(Error::Usage(
+                    "--lengths: `law traps` takes one length, such as 8; several have `law lengths`"
+                        .to_owned(),
+                ));
+            }
+            (TrapLaw::Lengths, lengths) => self.lengths(lengths)?,
         };
         let spec = stated.spec.clone().filter(|_| stated.cells <= CENSUS_CELLS);
         if let Some(spec) = spec {
@@ -133,8 +119,12 @@ impl LawArgs {
         Ok(stated)
     }
 
-    fn correlated(&self) -> Result<LawReport, Error> {
-        let length = self.length.unwrap_or(1);
+    fn correlated(&self, length: usize) -> Result<LawReport, Error> {
+        if self.length_weights.is_some() {
+            let message =
+                "--length-weights: `law traps` has one length; several have `law lengths`";
+            return Err(Error::Usage(message.to_owned()));
+        }
         let inputs = self.inputs.as_deref().unwrap_or_default();
         let repeat = inputs.strip_prefix("markov:").ok_or_else(|| {
             Error::Usage(format!(
@@ -155,6 +145,11 @@ impl LawArgs {
     }
 
     fn lengths(&self, lengths: &[usize]) -> Result<LawReport, Error> {
+        if let Some(inputs) = &self.inputs {
+            return Err(Error::Usage(format!(
+                "--inputs {inputs}: `law lengths` is about uniform inputs; correlated ones have `law traps`"
+            )));
+        }
         let weights = self.length_weights.as_ref();
         let mut sorted = lengths.to_vec();
         sorted.sort_unstable();

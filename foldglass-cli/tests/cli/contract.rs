@@ -37,7 +37,7 @@ const RUNS: [&str; 59] = [
     "benign --task parity --lengths 4 --inputs markov:9/10",
     "benign --task parity --lengths 3 --tied",
     "benign --task parity --lengths 2,3 --window 1,0",
-    "law traps --length 6 --inputs markov:9/10",
+    "law traps --lengths 6 --inputs markov:9/10",
     "law lengths --lengths 2,3,4 --length-weights 1,2,4",
     "check verdict.json",
     "check path.json",

@@ -14,7 +14,7 @@ use crate::tools::{need, runs};
 fn the_law_of_correlated_parity_has_a_census_beside_it_and_a_trap_that_certify_confirms() {
     let scratch = Scratch::new();
     let law = scratch.json(&words(
-        "law traps --length 6 --inputs markov:9/10 --out trap.json",
+        "law traps --lengths 6 --inputs markov:9/10 --out trap.json",
     ));
     assert_eq!(
         (&law["traps"], &law["census_traps"]),
@@ -35,14 +35,14 @@ fn the_law_of_correlated_parity_has_a_census_beside_it_and_a_trap_that_certify_c
         ("3 --inputs markov:9/10", "0"),
         ("9 --inputs markov:1/2", "0"),
     ] {
-        let none = scratch.json(&words(&format!("law traps --length {flags}")));
+        let none = scratch.json(&words(&format!("law traps --lengths {flags}")));
         assert_eq!(
             (&none["traps"], &none["code"]),
             (&json!(traps), &Value::Null)
         );
     }
     // Erratum 2: at T = 8 traps ignore 2, 4 or 6 positions.
-    let eight = scratch.json(&words("law traps --length 8 --inputs markov:9/10"));
+    let eight = scratch.json(&words("law traps --lengths 8 --inputs markov:9/10"));
     assert_eq!(
         (&eight["traps"], &eight["census_traps"]),
         (&json!("2432"), &json!("2432"))
@@ -54,7 +54,7 @@ fn the_law_of_correlated_parity_has_a_census_beside_it_and_a_trap_that_certify_c
         .collect();
     assert_eq!(ignored, BTreeSet::from([2, 4, 6]));
     // 2^9999 (C(9998, 4999) - 1) has 3010 + 3008 digits.
-    let long = scratch.json(&words("law traps --length 10000 --inputs markov:1/10"));
+    let long = scratch.json(&words("law traps --lengths 10000 --inputs markov:1/10"));
     assert_eq!(long["traps"].as_str().unwrap().len(), 6018);
     assert_eq!(long["trap_rewards"], Value::Null);
 }
@@ -63,7 +63,7 @@ fn the_law_of_correlated_parity_has_a_census_beside_it_and_a_trap_that_certify_c
 fn a_trap_of_length_200_is_certified_and_checked() {
     let scratch = Scratch::new();
     let law = scratch.json(&words(
-        "law traps --length 200 --inputs markov:9/10 --out trap.json",
+        "law traps --lengths 200 --inputs markov:9/10 --out trap.json",
     ));
     let certified = scratch.json(&words("certify --code trap.json --out verdict.json"));
     let verdict = &certified["verdicts"][0];
@@ -164,10 +164,15 @@ fn the_law_of_lengths_takes_weights() {
 fn values_that_no_law_has_are_refused() {
     let scratch = Scratch::new();
     for (law, said) in [
-        ("traps --length 6 --inputs markov:1", "above 0 and below 1"),
-        ("traps --length 6 --inputs uniform", "markov:9/10"),
-        ("traps --length 6", "--inputs"),
-        ("traps --length 0 --inputs markov:9/10", "from 1 to"),
+        ("traps --lengths 6 --inputs markov:1", "above 0 and below 1"),
+        ("traps --lengths 6 --inputs uniform", "markov:9/10"),
+        ("traps --lengths 6", "--inputs"),
+        ("traps --lengths 0 --inputs markov:9/10", "from 1 to"),
+        ("traps --lengths 6,7 --inputs markov:9/10", "one length"),
+        (
+            "lengths --lengths 2,3 --inputs markov:9/10",
+            "uniform inputs",
+        ),
         (
             "lengths --lengths 2,3 --length-weights 1",
             "--length-weights: there are 1 weights for 2 lengths",

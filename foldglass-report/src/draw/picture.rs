@@ -220,10 +220,9 @@ impl<'a> Picture<'a> {
         } else {
             "the number in it its token"
         };
-        let pale = "pale cells are reached by none";
         vec![
             format!("A circle is a cell ({key}) of step t, {token}."),
-            format!("Dashed edges: all inputs; {pale}. On the right the answer."),
+            "Dashed lines: the paths of all inputs; no input reaches a pale cell. Squares: the answer.".to_owned(),
         ]
     }
 }

@@ -173,12 +173,20 @@ impl<'a> PlotPicture<'a> {
         let entries = self.curves.iter().zip(LOOKS);
         let entries = entries.map(|(curve, look)| legend(&curve.name, look));
         let [x, y] = self.axes();
-        let x = if self.logarithmic {
-            Axis::of_powers(self.against, x)
-        } else {
-            Axis::new(self.against, x)
+        let against = match self.against {
+            "tau" => "temperature tau",
+            other => other,
         };
-        let y = Axis::new(self.quantity.replace('_', " "), y);
+        let x = if self.logarithmic {
+            Axis::of_powers(against, x)
+        } else {
+            Axis::new(against, x)
+        };
+        let quantity = match self.quantity {
+            "solved" => "share of runs at reward 1".to_owned(),
+            other => other.replace('_', " "),
+        };
+        let y = Axis::new(quantity, y);
         Panel::new(self.title, FRAME, x, y).legend(
             entries.collect(),
             [WIDTH - right + 20.0, top],

@@ -6,6 +6,7 @@ use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
 use crate::figure::{self, BLACK, LABEL, WIDTH, line};
+use crate::table::grouped;
 
 const HEIGHT: f64 = 650.0;
 
@@ -303,9 +304,10 @@ impl Drawing<'_> {
 
     fn write_caption(&self, scene: &mut Scene, drawn: usize) {
         let tree = self.tree;
+        let codes = grouped(&tree.codes.to_string());
         let what = match self.orbits {
-            true => format!("{} codes in {} orbits", tree.codes, tree.nodes),
-            false => format!("{} codes", tree.codes),
+            true => format!("{codes} codes in {} orbits", grouped(&tree.nodes.to_string())),
+            false => format!("{codes} codes"),
         };
         let shown = match tree.leaves.len() {
             all if all == drawn => String::new(),
@@ -319,7 +321,7 @@ impl Drawing<'_> {
             false => "",
         };
         let read = format!(
-            "Leaves meet at the highest reward below which a path between them need not fall.{numbers}"
+            "Two leaves meet at the reward to which one must fall on the way from one to the other.{numbers}"
         );
         let lines = [format!("{what}{shown}"), read];
         for (y, said) in [HEIGHT - 34.0, HEIGHT - 15.0].into_iter().zip(lines) {

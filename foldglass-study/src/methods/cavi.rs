@@ -285,7 +285,7 @@ fn schedule(settings: &MethodSettings<'_>) -> Result<Schedule, SettingError> {
         }
         (None, None) => Err(SettingError::of(
             "tau",
-            "the key `tau` is missing (or `anneal`)",
+            "the key `tau` is missing: the temperature, such as 1e-10, near zero (or `anneal`)",
         )),
         (Some(_), Some(_)) => Err(SettingError::of(
             "anneal",

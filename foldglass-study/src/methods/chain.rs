@@ -238,7 +238,7 @@ fn heat(settings: &MethodSettings<'_>) -> Result<Heat, SettingError> {
         }
         (None, None, None) => Err(SettingError::of(
             "tau",
-            "the key `tau` is missing (or `anneal`, or `ladder`)",
+            "the key `tau` is missing: the temperature, such as 1e-10, near zero (or `anneal`, or `ladder`)",
         )),
         (anneal, ..) => Err(SettingError::of(
             if anneal.is_some() { "anneal" } else { "ladder" },

@@ -57,13 +57,12 @@ use walker::{Walker, WayOutCost};
 pub enum CensusError {
     /// A tied class.
     #[error(
-        "a tied class is not enumerated: the last step cannot be solved apart from the others; \
-         single codes of it can be certified"
+        "the codes of a tied class cannot be enumerated: its last step cannot be solved apart from the others"
     )]
     Tied,
     /// More codes than are counted in 128 bits.
     #[error(
-        "the class has {cells} cells of {q} actions: enumeration takes codes of up to 127 bits"
+        "the class has {cells} cells of {q} actions: only up to 2^127 codes can be enumerated"
     )]
     TooMany {
         /// The cells.

@@ -71,7 +71,7 @@ impl<'a> Entries<'a> {
 #[non_exhaustive]
 pub enum TableError {
     /// A wrong number of entries.
-    #[error("the table has {got} entries: this class has {want} cells")]
+    #[error("the table has {got} entries: this class has {want} cells, and each needs one")]
     WrongSize {
         /// Entries given.
         got: usize,
