@@ -405,7 +405,7 @@ impl Certified {
         }
         let known: Option<Vec<u64>> = greedy.iter().map(|origin| origin.greedy_ties).collect();
         let known = known.and_then(|ties| ties.iter().copied().min().zip(ties.into_iter().max()));
-        let drawn = "with ties drawn from the runs' streams: another draw may have another verdict";
+        let drawn = "with ties drawn at random: another draw may have another verdict";
         let ties = match known {
             None => format!("{drawn} (the file does not state how many cells were tied)"),
             Some((_, 0)) => "in which no cell was tied".to_owned(),
@@ -479,6 +479,10 @@ impl Report for Certified {
             format!("{} {kind}", of.count())
         };
         writeln!(out, "\n{}", WORDS.map(count).join(", "))?;
+        writeln!(
+            out,
+            "(certified: a trap; escapes: changes that never lower J lead to a higher reward; bounded: not decided)"
+        )?;
         if self.points.len() > 1 {
             writeln!(out)?;
             Point::table(&self.points).write_text(out)?;

@@ -350,24 +350,23 @@ impl Benign {
 
     fn by_theorem(class: &Class, known: Known) -> Benign {
         let about = match known.theorem {
-            Some("A") => {
-                "Parity with correlated inputs: the ballot words of theorem A count its traps"
-            }
+            Some("A") => "Parity with correlated inputs: theorem A counts its traps",
             Some("B") if !class.task().reward().is_final() => {
-                "Parity with a process reward: by theorem B it is the landscape of the lengths 1 to T with \
-                 the weights of the steps"
+                "Parity with a process reward: theorem B counts its traps, which are those of the lengths 1 to T \
+                 with the weights of the steps"
             }
             Some("B") => {
-                "Parity of several lengths: the right and wrong lengths of theorem B count its traps"
+                "Parity of several lengths: theorem B counts its traps, which answer some lengths wrongly"
             }
             None => {
-                "Untied, and a process reward in which every step weighs at least as much as all later ones \
-                 together: putting the steps right one after the other never lowers the reward (docs/process.md; \
-                 `escape` prints the path)"
+                "A table for every step (untied), and a process reward in which every step weighs at least as \
+                 much as all later ones together: correcting the steps one after the other never lowers the \
+                 reward (docs/process.md; `escape` prints the path)"
             }
             _ => {
-                "Untied, memory 1, final reward and independent inputs: by theorem C a path that never \
-                 lowers the reward leads from every code to reward 1 (`escape` prints it)"
+                "A table for every step (untied), one remembered token, only the last token rewarded, and \
+                 independent inputs: a path that never lowers the reward leads from every code to reward 1 \
+                 (`escape` prints it)"
             }
         };
         Benign {

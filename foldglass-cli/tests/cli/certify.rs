@@ -193,7 +193,7 @@ fn the_verdict_on_a_policy_is_said_to_be_of_one_draw_of_its_ties() {
     let text = scratch.run(&["certify", "--code", "end.json"]);
     let text = text.success();
     for said in [
-        "1 of these codes are greedy codes of policies, with ties drawn from the runs' streams",
+        "1 of these codes are greedy codes of policies, with ties drawn at random",
         "another draw may have another verdict (14 cells were tied in each)",
     ] {
         assert!(text.contains(said), "{text}");
@@ -302,6 +302,7 @@ code  verdict     J  exact  shelf  depth  neutral  unvisited  path
    0  escapes  0.82  41/50     64      2       12          6     2
 
 0 optimal, 0 certified, 0 bounded, 1 escapes
+(certified: a trap; escapes: changes that never lower J lead to a higher reward; bounded: not decided)
 
 A path to a higher reward that never lowers J:
   cell (t, x, y): token before → after, then the reward

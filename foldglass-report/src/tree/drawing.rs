@@ -306,7 +306,10 @@ impl Drawing<'_> {
         let tree = self.tree;
         let codes = grouped(&tree.codes.to_string());
         let what = match self.orbits {
-            true => format!("{codes} codes in {} orbits", grouped(&tree.nodes.to_string())),
+            true => format!(
+                "{codes} codes in {} orbits",
+                grouped(&tree.nodes.to_string())
+            ),
             false => format!("{codes} codes"),
         };
         let shown = match tree.leaves.len() {

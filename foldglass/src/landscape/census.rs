@@ -61,9 +61,7 @@ pub enum CensusError {
     )]
     Tied,
     /// More codes than are counted in 128 bits.
-    #[error(
-        "the class has {cells} cells of {q} actions: only up to 2^127 codes can be enumerated"
-    )]
+    #[error("the class has {cells} cells of {q} actions: only up to 2^127 codes can be enumerated")]
     TooMany {
         /// The cells.
         cells: usize,

@@ -159,7 +159,7 @@ fn barriers(lines: &[VerdictLine]) -> Option<String> {
     let flooded: usize = lines.iter().map(|line| line.flooded).sum();
     (exact + bounds > 0).then(|| {
         format!(
-            "{exact} barriers exact, {flooded} codes flooded again, {bounds} bounds, their paths followed"
+            "barriers: {exact} exact ({flooded} codes searched again), {bounds} bounds; every way out followed"
         )
     })
 }
