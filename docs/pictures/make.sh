@@ -8,6 +8,15 @@ trap 'rm -rf "$scratch"' EXIT
 echo '{"actions":[0,1,0,1,1,0,0,1,1,0]}' > "$scratch/fold.json"
 echo '{"actions":[0,1,0,0,1,1,0,0,1,1]}' > "$scratch/copy.json"
 foldglass draw --task parity --lengths 3 --code "$scratch/fold.json" --code "$scratch/copy.json" --input 1,0,1 --svg rollout.svg
+# The code that folds with a window of one symbol ahead, a shelf with its way up, and two codes of one orbit.
+echo '{"actions":[0,0,1,1,0,1,0,1,1,0,1,0,0,1,1,0]}' > "$scratch/window.json"
+foldglass draw --task parity --lengths 3 --window 0,1 --code "$scratch/window.json" --input 1,0,1 --svg window.svg
+echo '{"actions":[0,0,0,0,0,0]}' > "$scratch/start.json"
+echo '{"actions":[0,1,0,0,0,0]}' > "$scratch/neutral.json"
+echo '{"actions":[0,1,0,1,0,0]}' > "$scratch/raised.json"
+foldglass draw --task parity --lengths 2 --code "$scratch/start.json" --code "$scratch/neutral.json" --code "$scratch/raised.json" --svg shelf.svg
+echo '{"actions":[1,0,1,0,0,1,0,1,1,0]}' > "$scratch/renamed.json"
+foldglass draw --task parity --lengths 3 --code "$scratch/fold.json" --code "$scratch/renamed.json" --input 1,0,1 --svg orbit.svg
 # A trap of correlated parity at T = 6, and the tree of all of them.
 foldglass law traps --lengths 6 --inputs markov:9/10 --out "$scratch/trap.json"
 foldglass draw --code "$scratch/trap.json" --input 0,1,0,0,1,0 --svg trap.svg
