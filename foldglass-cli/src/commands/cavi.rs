@@ -191,7 +191,8 @@ impl Report for CaviReport {
         let most = self.class.cells() as f64 * (self.class.q() as f64).ln();
         writeln!(
             out,
-            "entropy is summed over {} cells (at most {:.1}); the residual is the largest |target - pi|\n",
+            "entropy is summed over {} cells (at most {:.1}); the residual is the distance from a fixed point, \
+             the largest |target - pi|\n",
             self.class.cells(),
             most
         )?;

@@ -363,7 +363,10 @@ impl Report for ChainReport {
             .get("stationary_after")
             .and_then(Value::as_u64);
         let after = after.unwrap_or_default();
-        writeln!(out, "stationary: J has not changed for {after} sweeps")?;
+        writeln!(
+            out,
+            "a chain is stationary once J has not changed for {after} sweeps"
+        )?;
         if let Some(convergence) = &self.convergence {
             convergence.write_text(out)?;
         }

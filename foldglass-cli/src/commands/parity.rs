@@ -188,16 +188,20 @@ impl Report for Solved {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.tau.is_empty() {
             self.points_table().write_text(out)?;
-            writeln!(out)?;
+            writeln!(
+                out,
+                "F is the free energy, -tau ln Z; least L the lowest loss of RLVR (a mean-field free energy), its J \
+                 the reward there;\ntwo-level: the mean reward of codes of reward 1/2 and 1 alone\n"
+            )?;
         }
         self.transitions_table().write_text(out)?;
         writeln!(
             out,
-            "\nthe mean reward climbs from 0.6 to 0.9 over {} in beta; RLVR melts {} times colder \
-             than the leading bands cross, from a reward of {}",
+            "\nthe mean reward climbs from 0.6 to 0.9 within {} in beta; RLVR loses the solution, falling from a \
+             reward of {}, at a temperature {} times lower than the crossing",
             number(self.climb.width),
-            number(self.mean_field_colder),
-            number(self.mean_field_reward)
+            number(self.mean_field_reward),
+            number(self.mean_field_colder)
         )?;
         if let Some(parity) = &self.density_of_states {
             writeln!(out, "\nreward  codes")?;
