@@ -3,7 +3,7 @@
 //! Errors of the libraries know nothing of flags; here they get their names.
 
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use foldglass::landscape::census::CensusError;
 use foldglass::landscape::gauge::GaugeError;
@@ -149,13 +149,28 @@ impl Error {
         }
     }
 
-    /// Writes the message to stderr, as one line, and gives the exit code.
+    /// The line of a study's file that is meant, with a caret.
+    fn excerpt(&self) -> Option<&str> {
+        match self {
+            Error::Study(error) => match &**error {
+                study::StudyError::Study { excerpt, .. } => excerpt.as_deref(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Writes the message to stderr, as one line, and gives the exit code. On a terminal the line of a study's file
+    /// follows, with a caret below the mistake.
     pub fn report(&self) -> u8 {
         let fault = self.fault();
         if fault != Fault::Unread {
             let message = self.to_string().replace(['\n', '\r'], " ");
             // Where stderr is gone too, the exit code is all that is left to say it.
             let _ = writeln!(io::stderr(), "foldglass: error: {message}");
+            if let (Some(excerpt), true) = (self.excerpt(), io::stderr().is_terminal()) {
+                let _ = writeln!(io::stderr(), "{excerpt}");
+            }
         }
         fault.code()
     }

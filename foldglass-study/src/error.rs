@@ -133,6 +133,8 @@ pub enum StudyError {
         place: String,
         /// What is wrong, and where.
         problem: String,
+        /// The line of the file, with a caret below the place, where the problem has one.
+        excerpt: Option<String>,
     },
     /// A part of a study or of a file that needs more memory than allowed.
     #[error("{place}: {source}")]
@@ -203,6 +205,7 @@ impl StudyError {
         StudyError::Study {
             place: place.into().display().to_string(),
             problem,
+            excerpt: None,
         }
     }
 }

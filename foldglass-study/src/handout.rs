@@ -108,6 +108,7 @@ impl Handout {
             let refuse = |problem: String| StudyError::Study {
                 place: "a line that came back".to_owned(),
                 problem,
+                excerpt: None,
             };
             let record = record.ok_or_else(|| refuse("it is damaged".to_owned()))?;
             let key = self.plan.manifest.place(&self.plan.index, &record);
@@ -153,6 +154,7 @@ pub fn redeem(
         return Err(StudyError::Study {
             place: format!("study \"{}\"", study.name),
             problem: format!("{ticket:?} is not a part of it"),
+            excerpt: None,
         });
     }
     let (records, end) = Work::of_unit(unit).in_memory(&plan, options, observer)?;

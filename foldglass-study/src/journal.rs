@@ -205,6 +205,7 @@ pub fn read_records(
             .map_err(|problem| StudyError::Study {
                 place: format!("{} line {number}", path.display()),
                 problem,
+                excerpt: None,
             })?;
         take(key, record)
     })

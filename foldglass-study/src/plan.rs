@@ -116,6 +116,7 @@ impl Plan {
         let place = format!("study \"{}\"", study.name);
         let refuse = |problem: String| StudyError::Study {
             place: place.clone(),
+            excerpt: study.lines.excerpt(&problem),
             problem,
         };
         study.checked().map_err(refuse)?;
@@ -214,6 +215,7 @@ impl Plan {
                 series.dynamics, series.class_id
             ),
             problem,
+            excerpt: None,
         }
     }
 

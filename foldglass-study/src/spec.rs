@@ -198,7 +198,12 @@ impl Study {
     /// Reads the study in the file at `path`; `seed` is its seed where it states none.
     pub fn read(path: &Path, seed: u64) -> Result<Study, StudyError> {
         let file = Input::read_up_to(path, LARGEST)?;
-        Study::parse(file.text()?, seed).map_err(|problem| StudyError::study(path, problem))
+        let text = file.text()?;
+        Study::parse(text, seed).map_err(|problem| StudyError::Study {
+            place: path.display().to_string(),
+            excerpt: lines::excerpt(text, &problem),
+            problem,
+        })
     }
 
     /// Reads a study; what is wrong with it is said with its line. A seed other than 0 must not

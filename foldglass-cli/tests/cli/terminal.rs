@@ -123,6 +123,24 @@ fn tables_are_cut_to_the_width_of_the_terminal_and_coloured_only_there() {
 }
 
 #[test]
+fn a_mistake_in_a_study_is_shown_with_its_line_on_a_terminal() {
+    let script = runs("script", "--version").then_some(());
+    if need(script, "script (install the package bsdutils)").is_none() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let study = "name = \"s\"\n[[class]]\ntask = \"parity\"\nlengths = 3\n[[dynamics]]\nkind = \"cavi\"\n\
+                 itertions = 3\nruns = 2\ntau = 0.1\n";
+    scratch.file("s.toml", study);
+    let seen = in_terminal(&scratch, 90, "run s.toml; true", false);
+    let shown = "  7 | itertions = 3\n    | ^\n";
+    assert!(seen.ends_with(shown), "{seen}");
+    let piped = scratch.run(&["run", "s.toml"]);
+    assert_eq!(piped.code, Some(2));
+    assert_eq!(piped.errors.lines().count(), 1, "{}", piped.errors);
+}
+
+#[test]
 fn quiet_says_nothing_but_errors() {
     let scratch = Scratch::new();
     let study = "name = \"s\"\n[[class]]\nid = \"p\"\ntask = \"parity\"\nlengths = 3\n[[dynamics]]\n\

@@ -41,7 +41,7 @@ pub fn study(text: &str) -> Result<(Study, Option<u64>), String> {
             None => message,
         }
     })?;
-    let mut lines = Lines::default();
+    let mut lines = Lines::of(text);
     let (mut classes, mut dynamics) = (Vec::new(), Vec::new());
     let (mut class_tables, mut dynamics_tables) = (0, 0);
     let mut rest = DeTable::new();
