@@ -74,7 +74,8 @@ pub(crate) struct Landing {
 pub(super) enum Quad {
     /// Contiguous.
     Contiguous,
-    /// Strided, but each with its entering symbols contiguous: transposed four by four.
+    /// Strided, but each with its entering symbols contiguous: transposed four by four. One by one they would take
+    /// 1.16 to 1.5 times as long in an evaluation of the paper's 5 x 5 square on windows (1,1), (2,1) and (0,3).
     Transposed,
     Single,
 }

@@ -118,15 +118,13 @@ impl Lanes {
     pub fn in_panels(count: usize, widest: usize) -> Lanes {
         let (rest, wide) = (count % widest, count / widest);
         // One remaining lane is a panel of its own; two or more fill a vector well enough.
-        // Measured on the paper's 5 x 5 square with AVX-512: filling a vector with padding in place of the lone lane takes
-        // 1.7 times as long on window (0,0), T = 8; 14 % longer on (0,3), T = 7; 7, 14 and 18 % longer on (2,1),
-        // T = 3, 4, 5. Five lanes in one wide panel are 12 % faster than 4 + 1 there ((1,1), T = 6), and a third slower
-        // in instructions without AVX-512.
+        // Measured on the paper's 5 x 5 square with AVX-512, as ratios of the time of an evaluation: padding in place of
+        // the lone lane takes 1.8 on window (0,0), T = 8, and 1.14 to 1.16 on (0,3), T = 7, and on (2,1). Five lanes in
+        // one wide panel take 0.90 of what 4 + 1 take on (1,1), T = 3 to 6, and 0.74 in tabular RLVR.
         let widths: &[(usize, usize)] = match rest {
             0 => &[],
             1 => &[(1, 1)],
             2..=4 => &[(4, 1)],
-            5 => &[(4, 1), (1, 1)],
             _ => &[(PANEL, 1)],
         };
         let mut blocks: Vec<Block> = Vec::new();
