@@ -56,6 +56,15 @@ pub fn beside(row: &Row) -> String {
     )
 }
 
+/// Whether a number agrees with the paper's; none where that cannot be told.
+pub fn told(row: &Row) -> Option<bool> {
+    match row.verdict {
+        reproduce::ComparisonVerdict::Agrees => Some(true),
+        reproduce::ComparisonVerdict::Differs => Some(false),
+        _ => None,
+    }
+}
+
 /// Every number is a part; undecided where one rests on too few runs.
 fn compared(item: &Item, rows: &[&Row]) -> Result<Decided, Absent> {
     let stated = |verdict| move |row: &&&Row| row.verdict == verdict;
@@ -70,12 +79,8 @@ fn compared(item: &Item, rows: &[&Row]) -> Result<Decided, Absent> {
         .iter()
         .filter(stated(reproduce::ComparisonVerdict::CannotTell));
     let (agree, untold) = (agree.count(), untold.count());
-    let told = rows.iter().map(|row| match row.verdict {
-        reproduce::ComparisonVerdict::Agrees => Some(true),
-        reproduce::ComparisonVerdict::Differs => Some(false),
-        _ => None,
-    });
-    let verdict = of_parts(&told.collect::<Vec<_>>());
+    let parts: Vec<Option<bool>> = rows.iter().map(|row| told(row)).collect();
+    let verdict = of_parts(&parts);
     let text = match rows {
         [row] => beside(row),
         _ => {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foldglass::support::stats::Summary;
+use foldglass::support::stats::{Proportion, Summary};
 use foldglass_study::Record;
 use serde_json::Value;
 
@@ -164,6 +164,14 @@ impl<'a> ReproductionFacts<'a> {
 pub fn ours(row: &Row) -> Result<f64, Absent> {
     let none = || Absent::Runs(format!("{}, {}", row.row, row.quantity));
     row.ours.ok_or_else(none)
+}
+
+/// A number of runs of a kind, of all: a row has it as a share.
+pub fn count(row: &Row) -> Result<Proportion, Absent> {
+    Ok(Proportion {
+        successes: (ours(row)? * row.n as f64).round() as u64,
+        trials: row.n,
+    })
 }
 
 /// What a run found, by the names that methods give it. A record that lacks a field is a mistake of the program, as a

@@ -71,7 +71,7 @@ macro_rules! probes {
 // A probe that finds something else than before has a higher form: older records are made anew.
 probes! {
     /// J against its average over codes, the loss against the free energy.
-    identity: mapping::Identity = "identity", form 3, mapping::identity;
+    identity: mapping::Identity = "identity", form 4, mapping::identity;
     /// The gradient, J along rows, the best row of a cell.
     gradient: gradient::Gradient = "gradient", form 3, gradient::gradient;
     /// Single changes of codes.
@@ -119,7 +119,7 @@ probes! {
     /// Heat bath by cells and by steps.
     orders: chains::Orders = "orders", form 1, chains::orders;
     /// Chains far below the quantum.
-    cold: chains::Cold = "cold", form 4, chains::cold;
+    cold: chains::Cold = "cold", form 5, chains::cold;
     /// Pairs of RLVR runs, a decade of temperature apart.
     decade: chains::Decade = "decade", form 1, chains::decade;
     /// Quenches of correlated parity.

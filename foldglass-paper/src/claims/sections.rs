@@ -20,8 +20,8 @@ mod setting;
 mod transformers;
 
 use super::basis::{exhaustive, exhaustive_of, networks, proved, sampled};
-use super::decide::{INTERVAL, SCORE, all_numbers, basis, beside, numbers};
-use super::facts::{ours, reward_at};
+use super::decide::{INTERVAL, SCORE, all_numbers, basis, beside, numbers, told};
+use super::facts::{count, ours, reward_at};
 use super::{Absent, Basis, Claim, Decided, Matters, ReproductionFacts};
 
 /// All statements, in the order of the paper.

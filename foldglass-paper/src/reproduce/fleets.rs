@@ -182,6 +182,8 @@ pub struct PupilRecord {
     pub reached: bool,
     /// The share of emitted tokens that agree at the end.
     pub agreement: f64,
+    /// The same at every look, the last one's among them.
+    pub agreements: Vec<f64>,
 }
 
 /// Consecutive codes of a chain, a network each, and the lines between neighbours.

@@ -68,10 +68,15 @@ impl Sample {
 
     /// The runs at 1, as something to compare.
     pub fn at_one(&self) -> Measured {
-        Measured::Count(Proportion {
+        Measured::Count(self.count())
+    }
+
+    /// The runs at 1, of all.
+    pub fn count(&self) -> Proportion {
+        Proportion {
             successes: self.ones,
             trials: self.rewards.len() as u64,
-        })
+        }
     }
 
     /// Both samples together.

@@ -63,6 +63,8 @@ pub struct ColdChains {
     pub falls_when_warm: u64,
     /// Whether a chain that starts at an optimal code ever leaves J = 1.
     pub left_optimum: bool,
+    /// The sweeps of that chain.
+    pub optimum_sweeps: u64,
 }
 
 /// Chains of the same seed at temperatures far below the quantum: whether they end at the same code; whether a
@@ -104,13 +106,15 @@ pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
             falls += end(chain, LIMIT)?.1;
             falls_when_warm += end(chain, WARM)?.1;
         }
+        let optimum_sweeps = bench.scaled(1_000, 20);
         Ok(ColdChains {
             chains,
             sweeps,
             same,
             falls,
             falls_when_warm,
-            left_optimum: leaves_optimum(bench, &class, settings)?,
+            left_optimum: leaves_optimum(bench, &class, settings, optimum_sweeps)?,
+            optimum_sweeps,
         })
     };
     Ok(Some(Cold {
@@ -123,14 +127,19 @@ pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
 }
 
 /// Whether a chain that starts at the folding code ever has a reward below 1.
-fn leaves_optimum(bench: &Bench, class: &Class, settings: ChainSettings) -> Result<bool, Error> {
+fn leaves_optimum(
+    bench: &Bench,
+    class: &Class,
+    settings: ChainSettings,
+    sweeps: u64,
+) -> Result<bool, Error> {
     let mut chains = Chains::builder(class, settings)
         .seed(bench.seed)
         .within(bench.allowance)
         .start_at(vec![Code::fold(class)])
         .map_err(failed)?;
     let mut left = false;
-    for _ in 0..bench.scaled(200, 20) {
+    for _ in 0..sweeps {
         bench.go_on()?;
         chains.sweep(&[1e-13]);
         left |= chains.reward(0) < chains.denominator();

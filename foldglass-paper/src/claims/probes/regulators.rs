@@ -48,7 +48,8 @@ const CLASSES: [([usize; 2], &[usize]); 3] = [
 const COLD: f64 = 1e-13;
 
 /// Plain runs at temperature 0 beside cold ones from the same seeds. Would catch an update whose limit of
-/// low temperature is not the one at 0, and a temperature that is not passed on.
+/// low temperature is not the one at 0 (the means would be far apart), and a temperature that is not passed on (no
+/// run would differ).
 pub fn paired(bench: &Bench) -> Result<Option<Pairs>, Error> {
     let iterations = bench.scaled([2_000, 500], [40, 20]);
     let runs = bench.scaled(12, 2);

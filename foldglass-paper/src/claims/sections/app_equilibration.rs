@@ -3,14 +3,16 @@
 use foldglass::support::stats::{Summary, median_interval};
 use foldglass_study::Record;
 
-use super::{Absent, Claim, Decided, INTERVAL, basis, claim, exhaustive, numbers, ours, sampled};
+use super::{
+    Absent, Claim, Decided, INTERVAL, basis, claim, exhaustive, numbers, ours, sampled, told,
+};
 use crate::claims::facts::RunField;
 use crate::reproduce::classes::{PARITY, QG03, TIED};
 use crate::reproduce::items::equilibration::{
     ChainMove, EquilibrationQuantity, ITEM, LOWER_SWEEPS, MIDDLE_BLOCK, Statistic, UPPER_SWEEPS,
 };
 use crate::reproduce::studies::{CHAINS_WIDE, STATIONARITY};
-use crate::reproduce::{self, Key, Row};
+use crate::reproduce::{Key, Row};
 
 const SECTION: &str = "App. G.1";
 
@@ -100,12 +102,12 @@ pub const CLAIMS: &[Claim] = &[
             for (sweep, paper) in UPPER_SWEEPS.into_iter().zip(GAPS) {
                 // The gap is 1 less the reward, so that its comparison is the reward's.
                 let row = facts.row(&ITEM, PARITY, EquilibrationQuantity::RewardAt(sweep))?;
-                close.push(row.verdict == reproduce::ComparisonVerdict::Agrees);
+                close.push(told(row));
                 words.push(format!("{:.3} at {sweep} ({paper})", 1.0 - ours(row)?));
                 rows.push(row);
             }
             let text = format!("ours (the paper's): {}", words.join(", "));
-            basis(&ITEM, &rows).parts(&close, text)
+            basis(&ITEM, &rows).told(&close, text)
         },
     ),
     claim(
@@ -258,7 +260,8 @@ pub const CLAIMS: &[Claim] = &[
             let arrivals = arrivals(&runs)?;
             let last = arrivals.iter().copied().reduce(f64::max);
             let arrived = last.map_or(String::new(), |last| format!(", the last at sweep {last}"));
-            let left = facts.probes.cold()?.untied.left_optimum;
+            let cold = &facts.probes.cold()?.untied;
+            let left = cold.left_optimum;
             let leaves = if left { "leaves" } else { "does not leave" };
             sampled(runs.len() as u64, ARRIVALS).parts(
                 &[
@@ -266,10 +269,11 @@ pub const CLAIMS: &[Claim] = &[
                     !left,
                 ],
                 format!(
-                    "{} of {} runs arrive{arrived}; a chain that starts at an \
-                     optimal code {leaves} J = 1 at 1e-13",
+                    "{} of {} runs arrive{arrived}; they are stopped there, and a chain that starts at an \
+                     optimal code {leaves} J = 1 in {} sweeps at 1e-13",
                     arrivals.len(),
-                    runs.len()
+                    runs.len(),
+                    cold.optimum_sweeps
                 ),
             )
         },

@@ -4,11 +4,11 @@ use foldglass::support::stats::{Proportion, fisher};
 
 use super::transformers::{chance, of};
 use super::{
-    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, exhaustive, networks,
+    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, exhaustive, networks,
     numbers, ours,
 };
 use crate::reproduce::fleets::PupilRecord;
-use crate::reproduce::items::containment::{self, CLASSES, ContainmentQuantity};
+use crate::reproduce::items::containment::{self, CLASSES, ContainmentQuantity, Teachers};
 use crate::reproduce::items::escape::{self, STRETCHES};
 use crate::reproduce::{Key, LEVEL, Row};
 
@@ -26,40 +26,72 @@ fn updates<'a>(facts: &ReproductionFacts<'a>, n: usize) -> Result<&'a Row, Absen
     facts.row(&containment::ITEM, teachers.class, teachers.updates())
 }
 
-/// The networks of a class of teachers that came to agree: their updates, the fewest and the most.
-fn range(facts: &ReproductionFacts, n: usize) -> Option<(u64, u64)> {
+/// The updates of the networks of a class of teachers that came to agree, ascending; at least one.
+fn all_updates(facts: &ReproductionFacts, n: usize) -> Result<Vec<u64>, Absent> {
+    let class = CLASSES[n].class;
     let pupils = facts.records.fleets.pupils.iter();
-    let own = pupils.filter(|pupil| pupil.class == CLASSES[n].class.name && pupil.reached);
-    let updates: Vec<u64> = own.map(|pupil| pupil.updates).collect();
-    Some((*updates.iter().min()?, *updates.iter().max()?))
+    let own = pupils.filter(|pupil| pupil.class == class.name && pupil.reached);
+    let mut updates: Vec<u64> = own.map(|pupil| pupil.updates).collect();
+    updates.sort_unstable();
+    if updates.is_empty() {
+        return Err(Absent::Runs(format!("{class} in tab:containment")));
+    }
+    Ok(updates)
+}
+
+/// Whether all of some numbers, ascending, are above all of others; none where the two overlap.
+fn is_above(these: &[u64], others: &[u64]) -> Option<bool> {
+    let (low, high) = (these.first()?, these.last()?);
+    let (below, above) = (others.first()?, others.last()?);
+    match (low > above, high < below) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// How likely groups of these sizes stand one above the other, in this order, by chance.
+fn chance_of_order(sizes: &[usize]) -> f64 {
+    let mut placed = 0;
+    let mut orders = 1.0;
+    for &size in sizes {
+        for n in 1..=size {
+            placed += 1;
+            orders *= placed as f64 / n as f64;
+        }
+    }
+    1.0 / orders
 }
 
 /// Whether every network of a wider window takes more updates than every one of a narrower window, at T = 7.
 /// The three widest stand side by side: none of their windows contains another's.
 pub fn wider_takes_longer(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let order = [NARROW, MIDDLE, WIDE[0], WIDE[1], WIDE[2]];
-    let rows: Vec<&Row> = order
-        .map(|n| updates(facts, n))
-        .into_iter()
-        .collect::<Result<_, _>>()?;
-    let mut words = Vec::new();
-    let mut ranges = Vec::new();
+    let (mut rows, mut words, mut groups) = (Vec::new(), Vec::new(), Vec::new());
     for n in order {
-        let name = CLASSES[n].class;
-        let none = || Absent::Runs(format!("{name} in tab:containment"));
-        let (least, most) = range(facts, n).ok_or_else(none)?;
-        words.push(format!("{name} {least} to {most}"));
-        ranges.push((least, most));
+        rows.push(updates(facts, n)?);
+        let own = all_updates(facts, n)?;
+        words.push(format!(
+            "{} {} to {}",
+            CLASSES[n].class,
+            own[0],
+            own[own.len() - 1]
+        ));
+        groups.push(own);
     }
-    let (narrow, middle, wide) = (ranges[0], ranges[1], &ranges[2..]);
-    basis(&containment::ITEM, &rows).parts(
-        &[
-            narrow.1 < middle.0,
-            wide.iter().all(|wide| middle.1 < wide.0),
-        ],
+    let mut wide = groups[2..].concat();
+    wide.sort_unstable();
+    let p = chance_of_order(&[groups[0].len(), groups[1].len(), wide.len()]);
+    let parts = [
+        is_above(&groups[1], &groups[0]),
+        is_above(&wide, &groups[1]),
+    ];
+    basis(&containment::ITEM, &rows).told(
+        &parts.map(|part| part.filter(|_| p < LEVEL)),
         format!(
-            "updates of the networks of each class: {}",
-            words.join(", ")
+            "updates of the networks of each class: {}; groups of these sizes stand in such an order by chance with {}",
+            words.join(", "),
+            chance(p)
         ),
     )
 }
@@ -108,12 +140,15 @@ pub const CLAIMS: &[Claim] = &[
          parameters.",
         "train --task z:5",
         |_| {
-            let parameters = foldglass_nn::shape::NetworkShape::default().parameters();
+            let shape = foldglass_nn::shape::NetworkShape::default();
+            let parameters = shape.parameters();
+            let stated = [shape.blocks, shape.heads, shape.width, shape.vocabulary] == [1, 4, 256, 8];
             exhaustive(1).holds(
-                parameters == PARAMETERS,
+                stated && parameters == PARAMETERS,
                 format!(
-                    "{parameters} in our reading: an MLP of width 1,024, three norms without bias and an untied \
-                     head, which the paper does not state"
+                    "{parameters} in our reading: an MLP of width {}, three norms without bias and an untied head, \
+                     which the paper does not state",
+                    shape.mlp
                 ),
             )
         },
@@ -158,7 +193,7 @@ pub const CLAIMS: &[Claim] = &[
             })
         },
     ),
-    // Would catch a run that goes on after its look at 0.999, or one that is stopped before.
+    // The agreement at every look. Would catch a run that goes on after its look at 0.999, or one that is stopped before.
     claim(
         "g4:agreement",
         SECTION,
@@ -167,25 +202,35 @@ pub const CLAIMS: &[Claim] = &[
         "reproduce tab:containment",
         |facts| {
             let pupils = &facts.records.fleets.pupils;
-            let stopped = pupils
-                .iter()
-                .all(|pupil| pupil.reached && pupil.agreement >= AGREED);
-            let (narrow, wide): (Vec<&PupilRecord>, Vec<&PupilRecord>) = pupils
-                .iter()
-                .partition(|pupil| pupil.class.starts_with("(0,0)"));
+            let at_first = |pupil: &&PupilRecord| {
+                let looks = pupil.agreements.split_last();
+                let first = looks.is_some_and(|(last, before)| {
+                    *last >= AGREED && before.iter().all(|&at| at < AGREED)
+                });
+                pupil.reached && first
+            };
+            let stopped = pupils.iter().filter(at_first).count();
+            let (narrow, wide): (Vec<&PupilRecord>, Vec<&PupilRecord>) =
+                pupils.iter().partition(|pupil| containment::is_narrow(pupil));
             let least = |pupils: &[&PupilRecord]| {
                 let agreements = pupils.iter().map(|pupil| pupil.agreement);
-                agreements.fold(1.0, f64::min)
+                agreements.reduce(f64::min)
             };
-            let full = least(&narrow) == 1.0;
-            networks(pupils.len() as u64, 12).parts(
-                &[stopped, full],
+            let [of_narrow, of_wide] = [&narrow, &wide].map(|pupils| least(pupils));
+            networks(pupils.len() as u64, 12).told(
+                &[
+                    Some(stopped == pupils.len()),
+                    of_wide.map(|least| least < 1.0),
+                    of_narrow.map(|least| least == 1.0),
+                ],
                 format!(
-                    "least agreement at the end {:.4} of {} networks on (0,0), {:.4} of {} on wider \
-                     windows; the paper's table has no column for it",
-                    least(&narrow),
+                    "{stopped} of {} networks stop at their first look at {AGREED} or more; least agreement at the \
+                     end {:.4} of {} networks on (0,0), {:.4} of {} on wider windows; the paper's table has no \
+                     column for it",
+                    pupils.len(),
+                    of_narrow.unwrap_or(f64::NAN),
                     narrow.len(),
-                    least(&wide),
+                    of_wide.unwrap_or(f64::NAN),
                     wide.len()
                 ),
             )
@@ -225,15 +270,34 @@ pub const CLAIMS: &[Claim] = &[
         "cells --task quasigroup --lengths 7 --window 0,3 --tied",
         |facts| {
             let cells = |n: usize| facts.row(&containment::ITEM, CLASSES[n].class, ContainmentQuantity::Cells);
-            let (tied, untied) = (cells(TIED)?, cells(TIED + 1)?);
-            let stated = tied.paper_cell.text();
-            exhaustive(8).holds(
-                stated != tied.ours_cell.text(),
+            let (mut tied, mut words) = (0, Vec::new());
+            for n in 0..CLASSES.len() {
+                let own = cells(n)?;
+                // The same window and length, untied.
+                let alike = |other: &Teachers| {
+                    let Teachers { shape, length, .. } = CLASSES[n];
+                    !other.shape.tied && (other.shape.window, other.length) == (shape.window, length)
+                };
+                let untied = CLASSES.iter().position(alike);
+                let untied = cells(untied.expect("every window is there untied"))?;
+                if own.paper != untied.ours {
+                    tied += 1;
+                    words.push(format!(
+                        "row {} states {} cells, as the tied class {} has; untied it has {}",
+                        n + 1,
+                        own.paper_cell.text(),
+                        own.row,
+                        untied.ours_cell.text()
+                    ));
+                }
+            }
+            exhaustive(CLASSES.len() as u64).holds(
+                tied == 0,
                 format!(
-                    "the sixth row states {stated} cells: the tied class has {}, the untied one {} \
-                     (erratum 16)",
-                    tied.ours_cell.text(),
-                    untied.ours_cell.text()
+                    "{} of {} rows state the cells of an untied class; {} (erratum 16)",
+                    CLASSES.len() - tied,
+                    CLASSES.len(),
+                    words.join("; ")
                 ),
             )
         },
@@ -285,31 +349,30 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let mut barriers = Vec::new();
             for stretches in STRETCHES {
-                let (mut successes, mut trials) = (0.0, 0);
+                let mut barrier = Proportion {
+                    successes: 0,
+                    trials: 0,
+                };
                 for stretch in stretches {
-                    let row = facts.row(&escape::ITEM, stretch, escape::NONE)?;
-                    successes += (1.0 - ours(row)?) * row.n as f64;
-                    trials += row.n;
+                    let free = count(facts.row(&escape::ITEM, stretch, escape::NONE)?)?;
+                    barrier.successes += free.trials - free.successes;
+                    barrier.trials += free.trials;
                 }
-                barriers.push(Proportion {
-                    successes: successes.round() as u64,
-                    trials,
-                });
+                barriers.push(barrier);
             }
             let narrow = barriers[0];
-            let (mut most, mut clearly, mut words) = (true, true, Vec::new());
+            let (mut more, mut words) = (Vec::new(), Vec::new());
             for (window, wider) in escape::WINDOWS.into_iter().zip(&barriers).skip(1) {
                 let p = fisher(&narrow, wider);
-                most &= narrow.rate() > wider.rate();
-                clearly &= p < LEVEL;
+                more.push((p < LEVEL).then_some(narrow.rate() > wider.rate()));
                 words.push(format!(
                     "{window} {} ({})",
                     of(*wider),
                     chance(p)
                 ));
             }
-            networks(narrow.trials, 30).parts(
-                &[most, clearly],
+            networks(narrow.trials, 30).told(
+                &more,
                 format!(
                     "lines with a barrier: (0,0) {}, {}",
                     of(narrow),
@@ -319,3 +382,18 @@ pub const CLAIMS: &[Claim] = &[
         },
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 15! / (3! 3! 9!) orders of fifteen networks, all alike.
+    #[test]
+    fn an_order_of_groups_is_one_of_all_orders() {
+        assert!((chance_of_order(&[3, 3, 9]) * 100_100.0 - 1.0).abs() < 1e-12);
+        assert_eq!(is_above(&[3, 4], &[1, 2]), Some(true));
+        assert_eq!(is_above(&[1, 2], &[3, 4]), Some(false));
+        assert_eq!(is_above(&[1, 3], &[2, 4]), None);
+        assert_eq!(is_above(&[2, 3], &[1, 2]), None);
+    }
+}

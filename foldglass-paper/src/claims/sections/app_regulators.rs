@@ -3,7 +3,7 @@
 use super::transformers::{at_chance, chance, curricula, fresh, name, of, schedule, succeed};
 use super::{
     Absent, Basis, Claim, Decided, Matters, ReproductionFacts, all_numbers, basis, beside, claim,
-    networks, numbers, ours, sampled,
+    networks, numbers, ours, sampled, told,
 };
 use crate::reproduce::classes::{
     ClassId, LENGTHS, QG, QG03, QG11_3456, QG21_345, QG21_456, UNTIED, Z5,
@@ -16,12 +16,15 @@ use crate::reproduce::items::relabelling::{
 use crate::reproduce::items::{temperature, temperature_b};
 use crate::reproduce::studies::{PLAIN, RESETS, SCAN};
 use crate::reproduce::{self, Key, LEVEL, Row};
-use foldglass::support::stats::{SampleMoments, Summary, welch};
+use foldglass::support::stats::{Proportion, SampleMoments, Summary, fisher, welch};
 
 const SECTION: &str = "App. G.5";
 
 /// Runs of the classes with wide windows, at each temperature.
 const RUNS: u64 = 12;
+
+/// The temperatures between which the classes of several lengths have their best rewards.
+const PEAKS: std::ops::RangeInclusive<f64> = 1.8e-5..=5.6e-5;
 
 /// The untied classes that a temperature helps, and what that rests on.
 pub struct Helped {
@@ -111,13 +114,30 @@ pub const CLAIMS: &[Claim] = &[
             let (mut within, mut words) = (Vec::new(), Vec::new());
             for class in LENGTHS {
                 let points = scan(facts, class)?;
-                let best = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-                let (tau, best) = *best.expect("a scan has temperatures");
-                within.push((1.8e-5..=5.6e-5).contains(&tau));
-                words.push(format!("{class} {:.4} at {tau:e}", best.mean));
+                let best = |inside: bool| {
+                    let own = points.iter().filter(|(tau, _)| PEAKS.contains(tau) == inside);
+                    own.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+                };
+                let (Some((tau, inner)), Some((other, outer))) = (best(true), best(false)) else {
+                    return Err(Absent::Runs(format!("{class} inside and outside of the range")));
+                };
+                // The best of so many temperatures: chance favours it.
+                let p = inner.moments().zip(outer.moments());
+                let p = p.map_or(1.0, |(inner, outer)| welch(&inner, &outer));
+                let p = (p * points.len() as f64).min(1.0);
+                within.push(match inner.mean > outer.mean {
+                    true => Some(true),
+                    false => (p < LEVEL).then_some(false),
+                });
+                words.push(format!(
+                    "{class} {:.4} at {tau:e} ({:.4} at {other:e})",
+                    inner.mean, outer.mean
+                ));
             }
-            sampled(fewest(facts, &LENGTHS)?, RUNS)
-                .parts(&within, format!("the best of each scan: {}", words.join(", ")))
+            sampled(fewest(facts, &LENGTHS)?, RUNS).told(
+                &within,
+                format!("the best of each scan in the range (outside of it): {}", words.join(", ")),
+            )
         },
     ),
     // Would catch a greedy code that is read before the melt, or a quench that undoes it.
@@ -192,8 +212,8 @@ pub const CLAIMS: &[Claim] = &[
             let decades = points.iter().filter(|(tau, _)| decade(*tau));
             let best = decades.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
             let (tau, best) = *best.expect("a scan has whole decades");
-            sampled(row.n, RUNS).parts(
-                &[tau == 1e-5, row.verdict == reproduce::ComparisonVerdict::Agrees],
+            sampled(row.n, RUNS).told(
+                &[Some(tau == 1e-5), told(row)],
                 format!(
                     "the best of whole decades is {:.4} at {tau:e}; at 1e-5 {} ({} in the paper)",
                     best.mean,
@@ -364,40 +384,75 @@ pub const CLAIMS: &[Claim] = &[
 /// in the same sense: in all seeds or all but one.
 fn resets(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let helped = helped(facts)?;
-    let (mut solved, mut without, mut fewest) = (0, Vec::new(), u64::MAX);
-    let mut words = Vec::new();
+    let (mut solved, mut without, mut fewest) = (Reached::default(), Reached::default(), u64::MAX);
+    let (mut words, mut unhelped) = (Vec::new(), Vec::new());
     for class in UNTIED {
-        let sample = facts.ends(RESETS, class, None)?;
-        let runs = sample.rewards.len() as u64;
-        fewest = fewest.min(runs);
-        let is = sample.ones + 1 >= runs;
-        solved += usize::from(is);
-        if is && helped.ids.iter().all(|(other, _)| *other != class) {
-            without.push(class.to_string());
+        let ones = facts.ends(RESETS, class, None)?.count();
+        fewest = fewest.min(ones.trials);
+        solved.add(&ones);
+        if helped.ids.iter().all(|(other, _)| *other != class) {
+            without.add(&ones);
+            if all_but_one(&ones) {
+                unhelped.push(class.to_string());
+            }
         }
-        words.push(format!("{class} {}/{runs}", sample.ones));
+        words.push(format!("{class} {}/{}", ones.successes, ones.trials));
     }
-    let (mut reached, mut warm) = (0, Vec::new());
+    let (mut reached, mut warm) = (Reached::default(), Vec::new());
     for (class, tau) in &helped.ids {
-        let sample = facts.ends(SCAN, *class, Some(*tau))?;
-        let runs = sample.rewards.len() as u64;
-        fewest = fewest.min(runs);
-        reached += usize::from(sample.ones + 1 >= runs);
-        warm.push(format!("{class} {}/{runs}", sample.ones));
+        let ones = facts.ends(SCAN, *class, Some(*tau))?.count();
+        fewest = fewest.min(ones.trials);
+        reached.add(&ones);
+        warm.push(format!("{class} {}/{}", ones.successes, ones.trials));
     }
-    sampled(fewest, RUNS).parts(
-        &[solved == 6, without.len() == 3, reached == 3],
+    let Reached { all: solved_all, .. } = solved;
+    sampled(fewest, RUNS).told(
+        &[solved.is(6), without.is(3), reached.is(3)],
         format!(
-            "at 1 with resets, {solved} of 7 in all seeds or all but one: {}; among them {} that no \
-             temperature helps ({}); at the best temperature, {reached} of the {} that one helps: {} (in the \
+            "at 1 with resets, {solved_all} of 7 in all seeds or all but one: {}; among them {} that no \
+             temperature helps ({}); at the best temperature, {} of the {} that one helps: {} (in the \
              paper 12, 11 and 9 of 12)",
             words.join(", "),
-            without.len(),
-            without.join(", "),
+            without.all,
+            unhelped.join(", "),
+            reached.all,
             helped.ids.len(),
             warm.join(", ")
         ),
     )
+}
+
+/// Whether all runs are at 1, or all but one.
+fn all_but_one(ones: &Proportion) -> bool {
+    ones.successes + 1 >= ones.trials
+}
+
+/// Classes that end at 1 in all runs or all but one: those that do, and those of which chance could hide it.
+#[derive(Default)]
+struct Reached {
+    all: usize,
+    near: usize,
+}
+
+impl Reached {
+    fn add(&mut self, ones: &Proportion) {
+        let expected = Proportion {
+            successes: ones.trials.saturating_sub(1),
+            ..*ones
+        };
+        let is = all_but_one(ones);
+        self.all += usize::from(is);
+        self.near += usize::from(!is && fisher(ones, &expected) >= LEVEL);
+    }
+
+    /// Whether they are so many; none where those near it decide.
+    fn is(&self, number: usize) -> Option<bool> {
+        match self.all == number {
+            true => Some(true),
+            false if (self.all..=self.all + self.near).contains(&number) => None,
+            false => Some(false),
+        }
+    }
 }
 
 /// The accuracies at 0.3; of parity also how far its curriculum went before.
@@ -406,7 +461,6 @@ fn working_point(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let rows =
         [Z5, QUASIGROUP].map(|task| facts.row(&ITEM, task, TemperatureBQuantity::Accuracy(0.3)));
     let rows: Vec<&Row> = rows.into_iter().collect::<Result<_, _>>()?;
-    let agrees = |row: &Row| row.verdict == reproduce::ComparisonVerdict::Agrees;
     let parity: Vec<&Trained> = temperature_b::of(facts.records, PARITY, |c| c == 0.3).collect();
     let at_chance = parity.iter().filter(|model| at_chance(model)).count();
     // The same seeds, trained again and kept where they were best.
@@ -437,14 +491,8 @@ fn working_point(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     if most < LENGTH {
         text += &format!(", so that length {LENGTH} was not trained");
     }
-    basis(&ITEM, &rows).parts(
-        &[
-            agrees(rows[0]),
-            agrees(rows[1]),
-            at_chance == parity.len() && !parity.is_empty(),
-        ],
-        text,
-    )
+    let chance = (!parity.is_empty()).then_some(at_chance == parity.len());
+    basis(&ITEM, &rows).told(&[told(rows[0]), told(rows[1]), chance], text)
 }
 
 /// The run of parity at 0.3 whose networks were kept at their best.
@@ -506,16 +554,14 @@ fn relabelling(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     use relabelling::RelabellingQuantity::{AllSolved, Effect};
     let row =
         |quantity: relabelling::RelabellingQuantity| facts.row(&relabelling::ITEM, TWO, quantity);
-    let (mut held, mut told) = (Vec::new(), Vec::new());
+    let (mut held, mut words) = (Vec::new(), Vec::new());
     let mut rows = Vec::new();
     let mut solve = Vec::new();
     for initial in INITIAL {
         let effect = row(Effect(initial))?;
         let solved = row(AllSolved(initial))?;
-        held.push(ours(effect)? > 0.0);
-        held.push(ours(solved)? == 0.0);
-        solve.push(solved.ours_cell.text());
-        rows.push(effect);
+        held.push(told(effect));
+        held.push(Some(ours(solved)? == 0.0));
         let without = relabelled(facts, TWO, 2, NO_NOISE, initial)?;
         let mut best: Option<(&str, SampleMoments)> = None;
         for noise in NOISE.into_iter().filter(|noise| *noise != NO_NOISE) {
@@ -528,26 +574,34 @@ fn relabelling(facts: &ReproductionFacts) -> Result<Decided, Absent> {
         // The best of eighteen is picked by its mean: its p-value is that of eighteen tests.
         let settings = (NOISE.len() - 1) as f64;
         let p = (welch(&best, &without) * settings).min(1.0);
-        told.push(format!(
-            "{:+.3} under {initial}, where the best of the eighteen is {noise} with {:+.3} ({} for the best of so \
+        words.push(format!(
+            "{:+.3} under {initial} ({}), where the best of the eighteen is {noise} with {:+.3} ({} for the best of so \
              many)",
             ours(effect)?,
+            against(effect),
             best.mean - without.mean,
             chance(p)
         ));
     }
     let text = format!(
         "what a full permutation every 500 steps adds at T = 2 (+0.125 in the paper): {}; networks above 0.95: {}",
-        told.join("; "),
+        words.join("; "),
         solve.join(" and ")
     );
-    basis(&relabelling::ITEM, &rows).parts(&held, text)
+    basis(&relabelling::ITEM, &rows).told(&held, text)
+}
+
+/// What the comparison with the paper's number says, with its p-value.
+fn against(row: &Row) -> String {
+    let verdict = row.verdict.words();
+    row.p
+        .map_or(verdict.to_owned(), |p| format!("{verdict}, {}", chance(p)))
 }
 
 /// Whether relabelling is within the noise of seeds on three lengths, and positive.
 fn three_lengths(facts: &ReproductionFacts) -> Result<Decided, Absent> {
-    let (mut within, mut positive) = (true, true);
-    let (mut told, mut fewest) = (Vec::new(), u64::MAX);
+    let (mut within, mut positive) = (true, Vec::new());
+    let (mut words, mut fewest) = (Vec::new(), u64::MAX);
     for initial in INITIAL {
         let without = relabelled(facts, THREE, 3, NO_NOISE, initial)?;
         for noise in LONGER.into_iter().filter(|noise| *noise != NO_NOISE) {
@@ -556,20 +610,22 @@ fn three_lengths(facts: &ReproductionFacts) -> Result<Decided, Absent> {
             fewest = fewest.min(with.n.min(without.n) as u64);
             if noise == BEST_NOISE {
                 within &= p >= LEVEL;
-                positive &= effect > 0.0;
+                // A sign within the noise of seeds is none.
+                positive.push((p < LEVEL).then_some(effect > 0.0));
             }
-            told.push(format!(
+            words.push(format!(
                 "{noise} under {initial} {effect:+.4} ({})",
                 chance(p)
             ));
         }
     }
-    networks(fewest, 4).parts(
-        &[within, positive],
+    let parts: Vec<Option<bool>> = [Some(within)].into_iter().chain(positive).collect();
+    networks(fewest, 4).told(
+        &parts,
         format!(
             "what relabelling adds to the accuracy at T = 3: {}; the paper does not say of which setting it \
              speaks, and {BEST_NOISE} decides",
-            told.join(", ")
+            words.join(", ")
         ),
     )
 }

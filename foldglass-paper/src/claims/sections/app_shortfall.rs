@@ -40,8 +40,7 @@ pub const CLAIMS: &[Claim] = &[
         "g3:stationary",
         SECTION,
         "Every quoted endpoint of RLVR is stationary under the iteration.",
-        "cavi --task quasigroup --lengths 7 --window 0,3 --tied --tau 1e-10 \
-         --iterations 8000 --runs 24 --json",
+        "reproduce tab:shortfall",
         |facts| {
             let (mut words, mut still, mut fewest) = (Vec::new(), Vec::new(), u64::MAX);
             for class in CLASSES {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Absent, Basis, Claim, ReproductionFacts, basis, claim, numbers, ours, sampled};
+use super::{Absent, Basis, Claim, ReproductionFacts, basis, claim, count, numbers, ours, sampled};
 use crate::claims::facts::{RunField, tau};
 use crate::reproduce::Key;
 use crate::reproduce::classes::TIED;
@@ -165,7 +165,8 @@ pub const CLAIMS: &[Claim] = &[
                 row(TrapsFixedQuantity::Unstable)?,
                 row(TrapsFixedQuantity::Far)?,
             );
-            let others = (converged.n as f64 * (1.0 - ours(converged)?)).round() as u64;
+            let found = count(converged)?;
+            let others = found.trials - found.successes;
             let (Some(most_cells), Some(most_far)) = (cells.ours, far.ours) else {
                 return sampled(others, UNSTABLE).undecided("CAVI converges on every trap of ours");
             };

@@ -72,18 +72,24 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let found = facts.probes.identity()?;
             let (far, cold) = (found.tied_apart, found.cold_apart);
+            let ends = &found.cold_endpoints;
             let (revisits, most) = (&found.revisits, found.revisits.share());
             let steps: Vec<String> = revisits.steps.iter().map(usize::to_string).collect();
             exhaustive(revisits.inputs).parts(
-                &[most < ALIKE, cold < ALIKE],
+                &[most < ALIKE, cold < ALIKE, ends.apart < ALIKE],
                 format!(
                     "the paper's tied class, (0,3) at T = 7: two of the steps {} may have one cell on \
                      {} of {} inputs, so that J and J-tilde of every policy differ by at most {most:.4}; \
-                     tied parity (0,0) at T = 4, where all later steps may: by up to {far:.3}, and by \
-                     {cold:.1e} where every cell is 99.9 % one action",
+                     tied parity (0,0) at T = 4, where all later steps may: by up to {far:.3}, by {cold:.1e} \
+                     where every cell is 99.9 % one action, and by up to {:.1e} at {} endpoints of CAVI at tau = \
+                     {:e}, of which {} are no codes",
                     steps.join(", "),
                     revisits.twice,
-                    revisits.inputs
+                    revisits.inputs,
+                    ends.apart,
+                    ends.runs,
+                    ends.tau,
+                    ends.mixed
                 ),
             )
         },

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use foldglass::support::stats::{Proportion, Summary, fisher, welch};
 
 use super::{
-    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, networks, numbers, ours,
+    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, networks, numbers,
+    ours,
 };
 use crate::reproduce::fleets::{CorrelatedNetwork, Screened, Trained};
 use crate::reproduce::items::cures::{self, CureMethod};
@@ -82,11 +83,7 @@ pub const CLAIMS: &[Claim] = &[
             for points in [escape::POINTS].into_iter().chain(escape::FEWER) {
                 let free = escape::EscapeQuantity::NoBarrier { points };
                 let row = facts.row(&escape::ITEM, escape::ALL, free)?;
-                let free = Proportion {
-                    successes: (ours(row)? * row.n as f64).round() as u64,
-                    trials: row.n,
-                };
-                let p = fisher(&free, &PAPER_FREE);
+                let p = fisher(&count(row)?, &PAPER_FREE);
                 agree.push(p >= LEVEL);
                 words.push(format!(
                     "{} at {points} points a line ({})",
@@ -242,8 +239,8 @@ pub const CLAIMS: &[Claim] = &[
             let found = CurriculumNetworks::of(facts)?;
             let strong = strong(facts).count();
             let regulator_fails = 2 * found.solved(false).successes < found.solved(false).trials;
-            networks(found.fewest(), 16).parts(
-                &[regulator_fails, found.raises(), found.solves()],
+            networks(found.fewest(), 16).told(
+                &[Some(regulator_fails), found.raises(), Some(found.solves())],
                 format!(
                     "{}; all {strong} networks of fig:temperature_untied_b at a coefficient above {WEAK} have the \
                      curriculum",
@@ -363,12 +360,10 @@ impl<'a> CurriculumNetworks<'a> {
         moments.map_or(1.0, |(with, without)| welch(&with, &without))
     }
 
-    /// Whether those with a curriculum are the more accurate.
-    pub fn raises(&self) -> bool {
-        self.p() < LEVEL
-            && self
-                .summaries()
-                .is_some_and(|[with, without]| with.mean > without.mean)
+    /// Whether those with a curriculum are the more accurate; none where chance could make the difference.
+    pub fn raises(&self) -> Option<bool> {
+        let [with, without] = self.summaries()?;
+        (self.p() < LEVEL).then_some(with.mean > without.mean)
     }
 
     /// Whether half of those with a curriculum or more solve the task.

@@ -5,7 +5,7 @@ use std::fmt;
 use foldglass::{ClassSpec, Operation, Shape, Window};
 
 use crate::reproduce::classes::ClassId;
-use crate::reproduce::fleets::CONTAINMENT;
+use crate::reproduce::fleets::{CONTAINMENT, PupilRecord};
 use crate::reproduce::item::{About, Item, Number};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::Need;
@@ -73,9 +73,14 @@ pub struct Teachers {
 }
 
 impl Teachers {
+    /// Whether its cells see the step's own symbol alone, and no step shares them.
+    pub fn is_narrow(&self) -> bool {
+        self.shape == Shape::untied(0, 0)
+    }
+
     /// How the updates of its networks are summed up: the paper has a bound for the narrowest window.
     pub fn updates(&self) -> ContainmentQuantity {
-        if self.shape == Shape::untied(0, 0) {
+        if self.is_narrow() {
             MostUpdates
         } else {
             MedianUpdates
@@ -143,16 +148,18 @@ fn measure(records: &Records) -> Vec<Number> {
         list.push(Number::new(class, teachers.updates(), updates));
         list.push(Number::new(class, Agreement, Measured::Mean(agreements)));
     }
-    let narrow = Measured::share(
-        pupils
-            .iter()
-            .filter(|pupil| pupil.class.starts_with("(0,0)")),
-        |pupil| pupil.reached && pupil.updates <= FIRST_LOOK,
-    );
+    let own = pupils.iter().filter(|pupil| is_narrow(pupil));
+    let narrow = Measured::share(own, |pupil| pupil.reached && pupil.updates <= FIRST_LOOK);
     list.push(Number::new(NARROW, AtOnce, narrow));
     let reached = Measured::share(pupils.iter(), |pupil| pupil.reached);
     list.push(Number::new(ALL, Reached, reached));
     list
+}
+
+/// Whether a network's teacher is of the narrowest window.
+pub fn is_narrow(pupil: &PupilRecord) -> bool {
+    let mut narrow = CLASSES.iter().filter(|teachers| teachers.is_narrow());
+    narrow.any(|teachers| teachers.class.name == pupil.class)
 }
 
 fn cells(shape: Shape, length: usize) -> Measured {
