@@ -126,6 +126,9 @@ probes! {
     quench: chains::Quenches = "quench", form 2, chains::quench;
     /// Plain runs and cold ones from the same seeds.
     paired: regulators::Pairs = "paired", form 1, regulators::paired;
+    /// Runs with resets to nearly deterministic rows, and without.
+    deterministic_resets: regulators::DeterministicResets = "deterministic-resets", form 1,
+        regulators::deterministic_resets;
     /// Neutral changes of the tied endpoints.
     tied_neutral: tied::Neutral = "tied-neutral", form 1, tied::neutral;
     /// Barriers of the tied endpoints.

@@ -1,14 +1,19 @@
-//! Runs tabular RLVR twice from the same seeds, cold and without a regulator (paper, App. G.5).
+//! Runs tabular RLVR twice from the same seeds, cold and without a regulator, and with resets to nearly deterministic
+//! rows and without (paper, section 1 and App. G.5).
 
-use foldglass::dynamics::cavi::{CaviSettings, Runs};
+use foldglass::dynamics::cavi::{CaviSettings, Resets, Runs};
 use foldglass::model::policy::InitialLaw;
-use foldglass::support::stats::Summary;
-use foldglass::{InputLaw, Shape};
+use foldglass::support::memory::TooLarge;
+use foldglass::support::parallel::in_order;
+use foldglass::support::stats::{Proportion, Summary};
+use foldglass::support::watch::Tally;
+use foldglass::{InputLaw, Shape, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::class;
 use crate::claims::Bench;
 use crate::error::Error;
+use crate::progress::interrupted;
 
 /// What [`paired`] finds.
 #[derive(Debug, Serialize, Deserialize)]
@@ -92,4 +97,134 @@ pub fn paired(bench: &Bench) -> Result<Option<Pairs>, Error> {
         iterations,
         classes,
     }))
+}
+
+/// What [`deterministic_resets`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeterministicResets {
+    /// The parameter of the Dirichlet law that all rows are drawn from.
+    pub parameter: f64,
+    /// The probability of the likeliest action of such a row, on average.
+    pub likeliest: f64,
+    /// Class by class.
+    pub classes: Vec<ResetClass>,
+}
+
+/// Runs of a class with resets and without.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResetClass {
+    /// The class, in words.
+    pub class: String,
+    /// Runs of each.
+    pub runs: u64,
+    /// Those at reward exactly 1, without resets.
+    pub plain: u64,
+    /// The same with them.
+    pub resets: u64,
+}
+
+impl ResetClass {
+    /// Those at 1 with resets, of all.
+    pub fn with_resets(&self) -> Proportion {
+        Proportion {
+            successes: self.resets,
+            trials: self.runs,
+        }
+    }
+}
+
+/// Rows so drawn are nearly deterministic.
+const PARAMETER: f64 = 1e-3;
+
+/// The classes on which plain RLVR falls short, as tab:regulator runs them: task, window, lengths, temperature, runs,
+/// iterations.
+#[rustfmt::skip]
+const FALL_SHORT: [(&str, [usize; 2], &[usize], f64, u64, usize); 6] = [
+    ("z:5", [0, 0], &[8], 1e-10, 60, 2_000),
+    ("quasigroup", [0, 0], &[8], 1e-10, 60, 2_000),
+    ("quasigroup", [2, 1], &[3, 4, 5], 0.0, 12, 2_000),
+    ("quasigroup", [1, 1], &[3, 4, 5, 6], 0.0, 12, 2_000),
+    ("quasigroup", [2, 1], &[4, 5, 6], 0.0, 12, 2_000),
+    ("quasigroup", [0, 3], &[7], 1e-13, 12, 3_000),
+];
+
+/// Resets to rows that are nearly deterministic, as the introduction has them, beside the same runs without. Would
+/// catch resets that redraw no cell: both end alike then.
+pub fn deterministic_resets(bench: &Bench) -> Result<Option<DeterministicResets>, Error> {
+    let resets = Resets {
+        share: 0.02,
+        every: 10,
+        cycles: 100,
+    };
+    let mut jobs = Vec::new();
+    for (n, class) in FALL_SHORT.iter().enumerate().take(bench.scaled(6, 1)) {
+        for run in 0..bench.scaled(class.4, 4) {
+            jobs.extend([None, Some(resets)].map(|resets| (n, run, resets)));
+        }
+    }
+    let tally = Tally::new(&bench.observer, "runs of RLVR", Some(jobs.len() as u64));
+    let job = |number: usize| -> Result<_, Error> {
+        let (n, run, resets) = jobs[number];
+        let (task, [past, future], lengths, tau, _, iterations) = FALL_SHORT[n];
+        let class = class(task, &InputLaw::Uniform, lengths, Shape::untied(past, future));
+        let settings = CaviSettings::plain(tau, bench.scaled(iterations, 1_500))
+            .with_initial(InitialLaw::Dirichlet(PARAMETER))
+            .with_resets(resets);
+        let one = || -> Result<bool, TooLarge> {
+            let mut runs = Runs::builder(&class, settings)
+                .seed(bench.seed)
+                .numbers(run..run + 1)
+                .within(bench.allowance)
+                .start()?;
+            while !runs.advance(100) && !interrupted() {}
+            Ok(runs.outcome(0).greedy_reward.is_one())
+        };
+        let at_one = one()?;
+        Ok(tally.add(1).is_continue().then_some((number, at_one)))
+    };
+    let mut classes: Vec<ResetClass> = Vec::new();
+    in_order(
+        vec![(); bench.threads],
+        jobs.len(),
+        |()| job,
+        |(number, at_one): (usize, bool)| {
+            let (n, _, resets) = jobs[number];
+            if classes.len() == n {
+                let (task, [past, future], lengths, ..) = FALL_SHORT[n];
+                let words: Vec<String> = lengths.iter().map(usize::to_string).collect();
+                classes.push(ResetClass {
+                    class: format!("{task} ({past},{future}) T={}", words.join(",")),
+                    runs: 0,
+                    plain: 0,
+                    resets: 0,
+                });
+            }
+            let own = &mut classes[n];
+            match resets {
+                None => own.plain += u64::from(at_one),
+                Some(_) => {
+                    own.runs += 1;
+                    own.resets += u64::from(at_one);
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(Some(DeterministicResets {
+        parameter: PARAMETER,
+        likeliest: likeliest(bench.seed),
+        classes,
+    }))
+}
+
+/// The probability of the likeliest of five actions of a row, over many rows.
+fn likeliest(seed: u64) -> f64 {
+    let (mut stream, mut row, rows) = (Stream::new(seed, 14), [0.0; 5], 10_000);
+    let largest = (0..rows).map(|_| {
+        InitialLaw::Dirichlet(PARAMETER).draw(&mut stream, &mut row);
+        row.iter().copied().fold(0.0, f64::max)
+    });
+    largest.sum::<f64>() / f64::from(rows)
 }

@@ -2,6 +2,7 @@
 
 use foldglass::support::stats::{SampleMoments, fisher};
 
+use super::app_regulators::all_but_one;
 use super::transformers::{CurriculumNetworks, chance};
 use super::{
     Absent, Basis, Claim, Decided, ReproductionFacts, SCORE, basis, claim, count, exhaustive,
@@ -9,6 +10,7 @@ use super::{
 };
 use crate::claims::StatementVerdict;
 use crate::claims::probes::census::{Censuses, ClassCensus};
+use crate::claims::probes::regulators::ResetClass;
 use crate::reproduce::classes::{LENGTHS, UNTIED};
 use crate::reproduce::items::ext_sampled::ExtSampledQuantity::Reward;
 use crate::reproduce::items::ext_sampled::{self, GradientSource, SampledScan};
@@ -328,12 +330,27 @@ pub const CLAIMS: &[Claim] = &[
         "intro:deterministic-resets",
         SECTION,
         "Resets of single cells to random deterministic policies close this gap.",
-        "cavi --task z:5 --lengths 8 --tau 1e-7 --iterations 2000 --runs 60 --resets \
-         0.02,10,100",
-        |_| {
-            sampled(0, 1).undecided(
-                "resets here, as in App. G.5, redraw a row from the initial law, which is not \
-                 deterministic (g5:resets decides those)",
+        "cavi --task z:5 --lengths 8 --tau 1e-10 --iterations 2000 --runs 60 --init \
+         dirichlet:0.001 --resets 0.02,10,100",
+        |facts| {
+            let found = facts.probes.deterministic_resets()?;
+            let fewest = found.classes.iter().map(|own| own.runs).min().unwrap_or(0);
+            let closed = found.classes.iter().map(|own| all_but_one(&own.with_resets()));
+            let words = found.classes.iter().map(|own| {
+                let ResetClass { class, runs, plain, resets } = own;
+                format!("{class} {resets} of {runs} ({plain} without)")
+            });
+            let words: Vec<String> = words.collect();
+            sampled(fewest, RUNS).told(
+                &closed.collect::<Vec<_>>(),
+                format!(
+                    "rows drawn from Dirichlet({}), whose likeliest action has {:.3} on average, at the start and at \
+                     every reset; at exactly 1 with resets: {}. In App. G.5 resets draw a point of the simplex \
+                     (erratum 9; g5:resets)",
+                    found.parameter,
+                    found.likeliest,
+                    words.join(", ")
+                ),
             )
         },
     ),
