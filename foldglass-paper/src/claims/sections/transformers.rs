@@ -306,11 +306,14 @@ impl<'a> CurriculumNetworks<'a> {
         let fleets = &facts.records.fleets;
         let own =
             |model: &&CorrelatedNetwork| model.end.c == 0.3 && model.end.accuracies.len() == LENGTH;
-        let (with, without): (Vec<&CorrelatedNetwork>, Vec<&CorrelatedNetwork>) = fleets
-            .correlated
-            .iter()
-            .filter(own)
-            .partition(|model| fleets.has_curriculum(&model.records) == Some(true));
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for model in fleets.correlated.iter().filter(own) {
+            match fleets.has_curriculum(&model.records) {
+                Some(true) => with.push(model),
+                Some(false) => without.push(model),
+                None => return Err(unsaid(&model.records, "lengths")),
+            }
+        }
         if with.is_empty() || without.is_empty() {
             let what = "networks at 0.3 with a curriculum and without";
             return Err(Absent::Runs(what.to_owned()));
@@ -386,6 +389,14 @@ impl<'a> CurriculumNetworks<'a> {
             word(false),
             chance(self.p())
         )
+    }
+}
+
+/// A run of committed networks does not say how it was made: a mistake of the records.
+fn unsaid(run: &str, what: &str) -> Absent {
+    Absent::NotMeasured {
+        item: format!("the run {run} of networks"),
+        number: format!("its {what}"),
     }
 }
 
@@ -574,8 +585,8 @@ pub fn non_abelian(facts: &ReproductionFacts) -> Result<Decided, Absent> {
             settings.insert((&model.records[..], model.end.c.to_bits()));
         }
         let such = fleets.options(&model.records);
-        let such = such.filter(|such| such.entropy_decay.is_none());
-        if let Some(such) = such {
+        let such = such.ok_or_else(|| unsaid(&model.records, "options"))?;
+        if such.entropy_decay.is_none() {
             constant.push((model, such.steps));
         }
     }
