@@ -181,6 +181,14 @@ pub struct CollapsedPolicies {
     pub uniform_line: Vec<f64>,
 }
 
+impl CollapsedPolicies {
+    /// Whether a move of J would have been seen: cells that rollouts consult are mixed, and where their tokens are read
+    /// they do move it.
+    pub fn is_told(&self) -> bool {
+        self.mixed > 0 && self.read_deviation > 1e-3
+    }
+}
+
 /// Policies led to codes along segments: local maxima at constant J, others without loss.
 ///
 /// The local maxima mix cells that rollouts consult: with window (2,0) step 3 sees x_1, x_2, x_3, and where it

@@ -216,7 +216,7 @@ pub const CLAIMS: &[Claim] = &[
             proved(found.maxima).parts(
                 &[
                     found.compatible_same == found.compatible,
-                    deviation < 1e-9 && found.mixed > 0,
+                    deviation < 1e-9 && found.is_told(),
                 ],
                 format!(
                     "{} local maxima that mix at least {} consulted cells: {} of {} codes drawn from them \

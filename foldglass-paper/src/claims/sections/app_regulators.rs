@@ -298,11 +298,15 @@ pub const CLAIMS: &[Claim] = &[
          between 0.1 and 0.3.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            use temperature_b::{QUASIGROUP, Z5};
+            use temperature_b::{ITEM, QUASIGROUP, TemperatureBQuantity, Z5};
             let (mut appears, mut words, mut fewest) = (Vec::new(), Vec::new(), u64::MAX);
             for task in [Z5, QUASIGROUP] {
                 let [below, above] = [0.1, 0.3].map(|c| succeed(facts, task, c));
-                appears.push(below.successes == 0 && above.successes > 0);
+                appears.push(match (below.successes, above.successes) {
+                    // None of ours succeeds at all: whether that differs from the paper's is told by the numbers.
+                    (0, 0) => told(facts.row(&ITEM, task, TemperatureBQuantity::Above(0.3))?),
+                    (below, _) => Some(below == 0),
+                });
                 fewest = fewest.min(below.trials).min(above.trials);
                 words.push(format!(
                     "{} {} at 0.1 and {} at 0.3",
@@ -311,7 +315,7 @@ pub const CLAIMS: &[Claim] = &[
                     of(above)
                 ));
             }
-            networks(fewest, 4).parts(
+            networks(fewest, 4).told(
                 &appears,
                 format!(
                     "networks that end above 0.95 at T = 8: {} (erratum 17)",

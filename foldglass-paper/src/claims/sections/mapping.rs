@@ -33,7 +33,7 @@ pub const CLAIMS: &[Claim] = &[
             let found = facts.probes.escape_policies()?;
             let deviation = found.deviation;
             proved(found.maxima).holds(
-                deviation < 1e-9 && found.maxima == found.policies && found.mixed > 0,
+                deviation < 1e-9 && found.maxima == found.policies && found.is_told(),
                 format!(
                     "{} of {} local maxima that mix at least {} consulted cells (window (2,0), step 3 \
                      ignores y_2) collapse to a code, J off by at most {deviation:.1e}; where step 3 \
