@@ -7,7 +7,7 @@ use foldglass::support::memory::TooLarge;
 use foldglass::support::parallel::in_order;
 use foldglass::support::stats::{Proportion, Summary};
 use foldglass::support::watch::Tally;
-use foldglass::{InputLaw, Shape, Stream};
+use foldglass::{Class, InputLaw, Shape, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::class;
@@ -138,16 +138,39 @@ impl ResetClass {
 /// Rows so drawn are nearly deterministic.
 const PARAMETER: f64 = 1e-3;
 
-/// The classes on which plain RLVR falls short, as tab:regulator runs them: task, window, lengths, temperature, runs,
-/// iterations.
+/// A class on which plain RLVR falls short, and how tab:regulator runs it.
+struct FallsShort {
+    task: &'static str,
+    window: [usize; 2],
+    lengths: &'static [usize],
+    tau: f64,
+    runs: u64,
+    iterations: usize,
+}
+
+impl FallsShort {
+    fn class(&self) -> Class {
+        let [past, future] = self.window;
+        let shape = Shape::untied(past, future);
+        class(self.task, &InputLaw::Uniform, self.lengths, shape)
+    }
+
+    fn name(&self) -> String {
+        let [past, future] = self.window;
+        let words: Vec<String> = self.lengths.iter().map(usize::to_string).collect();
+        format!("{} ({past},{future}) T={}", self.task, words.join(","))
+    }
+}
+
+/// All of them.
 #[rustfmt::skip]
-const FALL_SHORT: [(&str, [usize; 2], &[usize], f64, u64, usize); 6] = [
-    ("z:5", [0, 0], &[8], 1e-10, 60, 2_000),
-    ("quasigroup", [0, 0], &[8], 1e-10, 60, 2_000),
-    ("quasigroup", [2, 1], &[3, 4, 5], 0.0, 12, 2_000),
-    ("quasigroup", [1, 1], &[3, 4, 5, 6], 0.0, 12, 2_000),
-    ("quasigroup", [2, 1], &[4, 5, 6], 0.0, 12, 2_000),
-    ("quasigroup", [0, 3], &[7], 1e-13, 12, 3_000),
+const FALL_SHORT: [FallsShort; 6] = [
+    FallsShort { task: "z:5", window: [0, 0], lengths: &[8], tau: 1e-10, runs: 60, iterations: 2_000 },
+    FallsShort { task: "quasigroup", window: [0, 0], lengths: &[8], tau: 1e-10, runs: 60, iterations: 2_000 },
+    FallsShort { task: "quasigroup", window: [2, 1], lengths: &[3, 4, 5], tau: 0.0, runs: 12, iterations: 2_000 },
+    FallsShort { task: "quasigroup", window: [1, 1], lengths: &[3, 4, 5, 6], tau: 0.0, runs: 12, iterations: 2_000 },
+    FallsShort { task: "quasigroup", window: [2, 1], lengths: &[4, 5, 6], tau: 0.0, runs: 12, iterations: 2_000 },
+    FallsShort { task: "quasigroup", window: [0, 3], lengths: &[7], tau: 1e-13, runs: 12, iterations: 3_000 },
 ];
 
 /// Resets to rows that are nearly deterministic, as the introduction has them, beside the same runs without. Would
@@ -159,17 +182,16 @@ pub fn deterministic_resets(bench: &Bench) -> Result<Option<DeterministicResets>
         cycles: 100,
     };
     let mut jobs = Vec::new();
-    for (n, class) in FALL_SHORT.iter().enumerate().take(bench.scaled(6, 1)) {
-        for run in 0..bench.scaled(class.4, 4) {
+    for (n, own) in FALL_SHORT.iter().enumerate().take(bench.scaled(6, 1)) {
+        for run in 0..bench.scaled(own.runs, 4) {
             jobs.extend([None, Some(resets)].map(|resets| (n, run, resets)));
         }
     }
     let tally = Tally::new(&bench.observer, "runs of RLVR", Some(jobs.len() as u64));
     let job = |number: usize| -> Result<_, Error> {
         let (n, run, resets) = jobs[number];
-        let (task, [past, future], lengths, tau, _, iterations) = FALL_SHORT[n];
-        let class = class(task, &InputLaw::Uniform, lengths, Shape::untied(past, future));
-        let settings = CaviSettings::plain(tau, bench.scaled(iterations, 1_500))
+        let (own, class) = (&FALL_SHORT[n], FALL_SHORT[n].class());
+        let settings = CaviSettings::plain(own.tau, bench.scaled(own.iterations, 1_500))
             .with_initial(InitialLaw::Dirichlet(PARAMETER))
             .with_resets(resets);
         let one = || -> Result<bool, TooLarge> {
@@ -192,10 +214,8 @@ pub fn deterministic_resets(bench: &Bench) -> Result<Option<DeterministicResets>
         |(number, at_one): (usize, bool)| {
             let (n, _, resets) = jobs[number];
             if classes.len() == n {
-                let (task, [past, future], lengths, ..) = FALL_SHORT[n];
-                let words: Vec<String> = lengths.iter().map(usize::to_string).collect();
                 classes.push(ResetClass {
-                    class: format!("{task} ({past},{future}) T={}", words.join(",")),
+                    class: FALL_SHORT[n].name(),
                     runs: 0,
                     plain: 0,
                     resets: 0,

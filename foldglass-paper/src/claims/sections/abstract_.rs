@@ -5,8 +5,8 @@ use foldglass::support::stats::{SampleMoments, fisher};
 use super::app_regulators::all_but_one;
 use super::transformers::{CurriculumNetworks, chance};
 use super::{
-    Absent, Basis, Claim, Decided, ReproductionFacts, SCORE, basis, claim, count, exhaustive,
-    ours, proved, sampled,
+    Absent, Basis, Claim, Decided, ReproductionFacts, SCORE, basis, claim, count, exhaustive, ours,
+    proved, sampled,
 };
 use crate::claims::StatementVerdict;
 use crate::claims::probes::census::{Censuses, ClassCensus};
@@ -335,9 +335,17 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let found = facts.probes.deterministic_resets()?;
             let fewest = found.classes.iter().map(|own| own.runs).min().unwrap_or(0);
-            let closed = found.classes.iter().map(|own| all_but_one(&own.with_resets()));
+            let closed = found
+                .classes
+                .iter()
+                .map(|own| all_but_one(&own.with_resets()));
             let words = found.classes.iter().map(|own| {
-                let ResetClass { class, runs, plain, resets } = own;
+                let ResetClass {
+                    class,
+                    runs,
+                    plain,
+                    resets,
+                } = own;
                 format!("{class} {resets} of {runs} ({plain} without)")
             });
             let words: Vec<String> = words.collect();

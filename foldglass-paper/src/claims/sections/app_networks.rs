@@ -271,13 +271,11 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let cells = |n: usize| facts.row(&containment::ITEM, CLASSES[n].class, ContainmentQuantity::Cells);
             let (mut tied, mut words) = (0, Vec::new());
-            for n in 0..CLASSES.len() {
+            for (n, teachers) in CLASSES.iter().enumerate() {
                 let own = cells(n)?;
                 // The same window and length, untied.
-                let alike = |other: &Teachers| {
-                    let Teachers { shape, length, .. } = CLASSES[n];
-                    !other.shape.tied && (other.shape.window, other.length) == (shape.window, length)
-                };
+                let sees = |of: &Teachers| (of.shape.window, of.length);
+                let alike = |other: &Teachers| !other.shape.tied && sees(other) == sees(teachers);
                 let untied = CLASSES.iter().position(alike);
                 let untied = cells(untied.expect("every window is there untied"))?;
                 if own.paper != untied.ours {

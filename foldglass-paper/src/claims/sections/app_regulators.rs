@@ -15,7 +15,7 @@ use crate::reproduce::items::relabelling::{
 };
 use crate::reproduce::items::{temperature, temperature_b};
 use crate::reproduce::studies::{PLAIN, RESETS, SCAN};
-use crate::reproduce::{self, Key, LEVEL, Row};
+use crate::reproduce::{Key, LEVEL, Row};
 use foldglass::support::stats::{Proportion, SampleMoments, Summary, fisher, welch};
 
 const SECTION: &str = "App. G.5";
@@ -567,8 +567,9 @@ fn relabelling(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     for initial in INITIAL {
         let effect = row(Effect(initial))?;
         let solved = row(AllSolved(initial))?;
-        held.push(told(effect));
-        held.push(Some(ours(solved)? == 0.0));
+        held.extend([told(effect), Some(ours(solved)? == 0.0)]);
+        solve.push(solved.ours_cell.text());
+        rows.push(effect);
         let without = relabelled(facts, TWO, 2, NO_NOISE, initial)?;
         let mut best: Option<(&str, SampleMoments)> = None;
         for noise in NOISE.into_iter().filter(|noise| *noise != NO_NOISE) {

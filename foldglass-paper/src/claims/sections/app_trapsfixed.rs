@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Absent, Basis, Claim, ReproductionFacts, basis, claim, count, numbers, ours, sampled};
+use super::{Absent, Basis, Claim, ReproductionFacts, basis, claim, count, numbers, sampled};
 use crate::claims::facts::{RunField, tau};
 use crate::reproduce::Key;
 use crate::reproduce::classes::TIED;
