@@ -20,8 +20,10 @@ use std::path::{Path, PathBuf};
 
 use foldglass::model::policy::InitialLaw;
 use foldglass::{Class, InputLaw, Operation, Policy, Shape, Stream, Task};
+use foldglass_study::StudyError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Absent, Bench};
 use crate::error::Error;
@@ -139,16 +141,9 @@ probes! {
 #[derive(Serialize, Deserialize)]
 struct ProbeRecord<T> {
     version: String,
-    form: u32,
-    found: T,
-}
-
-/// A record without what was found: which form that has.
-#[derive(Deserialize)]
-struct Form {
-    version: String,
     #[serde(default)]
     form: u32,
+    found: T,
 }
 
 const VERSION: &str = foldglass_study::VERSION;
@@ -157,16 +152,19 @@ fn path(directory: &Path, id: &str) -> PathBuf {
     directory.join("claims").join(format!("{id}.json"))
 }
 
+/// What a probe found, read once; none where its record is of another version or form.
 fn kept<T: DeserializeOwned>(directory: &Path, id: &str, form: u32) -> Result<Option<T>, Error> {
     let path = path(directory, id);
     let expected = "a record of `foldglass claims`";
-    let known: Option<Form> = read_json(&path, expected)?;
-    let own = |known: Form| (&known.version[..], known.form) == (VERSION, form);
-    if !known.is_some_and(own) {
+    let kept: Option<ProbeRecord<Value>> = read_json(&path, expected)?;
+    let own = |kept: &ProbeRecord<Value>| (&kept.version[..], kept.form) == (VERSION, form);
+    let Some(kept) = kept.filter(own) else {
         return Ok(None);
-    }
-    let kept: Option<ProbeRecord<T>> = read_json(&path, expected)?;
-    Ok(kept.map(|kept| kept.found))
+    };
+    let found = serde_json::from_value(kept.found).map_err(|error| {
+        StudyError::study(&path, format!("it is not {expected}: {error}"))
+    })?;
+    Ok(Some(found))
 }
 
 /// Runs a probe, unless its record is there. One that has nothing to look at leaves none.

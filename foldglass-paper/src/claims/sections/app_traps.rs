@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Absent, Basis, Claim, Decided, INTERVAL, Matters, ReproductionFacts, claim, exhaustive_of,
-    numbers, ours, reward_at, sampled, told,
+    numbers, ours, reward_at, sampled,
 };
 use crate::claims::probes::census::{CorrelatedCensus, TrapCensus};
 use crate::claims::probes::chains::QuenchGroup;
@@ -391,7 +391,7 @@ pub const CLAIMS: &[Claim] = &[
             // That none has a way out is what twelve seeds can tell; how many of them have a small shelf is
             // a number of its own seeds.
             sampled(ends.len() as u64, 12).told(
-                &[Some(ours(escapes)? == 0.0), told(row(TrapsExistQuantity::Certified)?)],
+                &[Some(ours(escapes)? == 0.0), (certified == 10).then_some(true)],
                 format!(
                     "ours: {certified} of {} certified, {} bounded, {} have a way out; the paper's ten \
                      are of its own seeds, and G.2 has eleven (erratum 4)",

@@ -82,14 +82,14 @@ pub const CLAIMS: &[Claim] = &[
                      {} of {} inputs, so that J and J-tilde of every policy differ by at most {most:.4}; \
                      tied parity (0,0) at T = 4, where all later steps may: by up to {far:.3}, by {cold:.1e} \
                      where every cell is 99.9 % one action, and by up to {:.1e} at {} endpoints of CAVI at tau = \
-                     {:e}, of which {} are no codes",
+                     {:e}, {} of them codes",
                     steps.join(", "),
                     revisits.twice,
                     revisits.inputs,
                     ends.apart,
                     ends.runs,
                     ends.tau,
-                    ends.mixed
+                    ends.runs - ends.mixed
                 ),
             )
         },
