@@ -161,9 +161,8 @@ fn kept<T: DeserializeOwned>(directory: &Path, id: &str, form: u32) -> Result<Op
     let Some(kept) = kept.filter(own) else {
         return Ok(None);
     };
-    let found = serde_json::from_value(kept.found).map_err(|error| {
-        StudyError::study(&path, format!("it is not {expected}: {error}"))
-    })?;
+    let found = serde_json::from_value(kept.found)
+        .map_err(|error| StudyError::study(&path, format!("it is not {expected}: {error}")))?;
     Ok(Some(found))
 }
 
