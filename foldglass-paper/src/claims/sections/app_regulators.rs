@@ -403,7 +403,8 @@ pub const CLAIMS: &[Claim] = &[
 /// in the same sense: in all seeds or all but one.
 fn resets(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let helped = helped(facts)?;
-    let (mut solved, mut without, mut fewest) = (Reached::default(), Reached::default(), u64::MAX);
+    let (mut solved, mut without, mut fewest) =
+        (ClassesAtOne::default(), ClassesAtOne::default(), u64::MAX);
     let (mut words, mut unhelped) = (Vec::new(), Vec::new());
     for class in UNTIED {
         let ones = facts.ends(RESETS, class, None)?.count();
@@ -417,7 +418,7 @@ fn resets(facts: &ReproductionFacts) -> Result<Decided, Absent> {
         }
         words.push(format!("{class} {}/{}", ones.successes, ones.trials));
     }
-    let (mut reached, mut warm) = (Reached::default(), Vec::new());
+    let (mut reached, mut warm) = (ClassesAtOne::default(), Vec::new());
     for (class, tau) in &helped.ids {
         let ones = facts.ends(SCAN, *class, Some(*tau))?.count();
         fewest = fewest.min(ones.trials);
@@ -455,12 +456,12 @@ pub fn all_but_one(ones: &Proportion) -> Option<bool> {
 
 /// Classes that end at 1 in all runs or all but one: those that do, and those of which chance could hide it.
 #[derive(Default)]
-struct Reached {
+struct ClassesAtOne {
     all: usize,
     near: usize,
 }
 
-impl Reached {
+impl ClassesAtOne {
     fn add(&mut self, ones: &Proportion) {
         let is = all_but_one(ones);
         self.all += usize::from(is == Some(true));
