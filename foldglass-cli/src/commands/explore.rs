@@ -113,7 +113,11 @@ impl ExploreArgs {
         };
         write(&address, invocation, out)?;
         if !self.no_open && !open(&address.address) {
-            say("open the address in a browser of this machine");
+            let port = server.port();
+            say(&format!(
+                "open the address in a browser of this machine, or of another after \
+                 `ssh -L {port}:127.0.0.1:{port} HOST` there"
+            ));
         }
         say(match server.serve()? {
             ServerEnd::Interrupted => "explore ended: stopped by Ctrl-C",
