@@ -37,9 +37,13 @@ pub fn side_by_side(codes: &[DrawnCode]) -> String {
     Picture::new(codes.iter().flat_map(CodePanel::of).collect()).draw()
 }
 
-/// Whether a class is too large for a drawing of cells and ways, so that a map is drawn in its place.
-pub fn needs_map(class: &Class) -> bool {
-    check_size(class).is_err()
+/// A single code of more cells than this is drawn as a map: its paths would hide each other.
+const MOST_READABLE: usize = 50;
+
+/// Whether a code, alone or one of several, is too large for a drawing of cells and paths, so that a map is drawn in
+/// its place.
+pub fn needs_map(class: &Class, is_alone: bool) -> bool {
+    (is_alone && class.cells() > MOST_READABLE) || check_size(class).is_err()
 }
 
 /// Draws a code as a map of its cells.

@@ -33,7 +33,8 @@ pub struct DrawArgs {
     #[arg(allow_negative_numbers = true)]
     input: Vec<Input>,
     /// Draw a map in place of cells and paths: a square for each cell, its colour the token, with a
-    /// mark where another token raises J. Codes of large classes are drawn so without this flag
+    /// mark where another token raises J. A code of more than 50 cells is drawn so without this flag,
+    /// unless inputs are given
     #[arg(long, conflicts_with = "input")]
     grid: bool,
     /// Draw to this file
@@ -74,7 +75,8 @@ impl DrawArgs {
             let name = if name == "-" { "code".into() } else { name };
             let number = source.number.map_or(String::new(), |n| format!("#{n}"));
             let name = format!("{name}{number}");
-            is_map |= inputs.is_empty() && needs_map(code.class());
+            let is_alone = self.code.len() == 1;
+            is_map |= inputs.is_empty() && needs_map(code.class(), is_alone);
             codes.push(match is_map {
                 true => DrawnCode::for_map(&name, &code),
                 false => DrawnCode::checked(&name, &code, &inputs)?,

@@ -202,6 +202,15 @@ fn a_wide_code_is_drawn_as_a_map_that_marks_what_can_be_raised() {
     assert_eq!(squares, 1 + count + marks + tokens);
     scratch.run(&args(&format!("{drawn} --grid"))).success();
     assert_eq!(scratch.read("map.svg"), map);
+    // 66 cells could be drawn with their paths, which would hide each other: they are where an input is chosen.
+    let class = "--task z:3 --lengths 8";
+    let actions = json!({ "actions": vec![0; 66] });
+    scratch.file("dense.json", &actions.to_string());
+    let drawn = format!("draw {class} --code dense.json --svg dense.svg");
+    for (flags, is_map) in [("", true), (" --input 0,1,2,0,1,2,0,1", false)] {
+        scratch.run(&args(&format!("{drawn}{flags}"))).success();
+        assert_eq!(scratch.read("dense.svg").contains("<circle"), !is_map, "{flags}");
+    }
 }
 
 #[test]
