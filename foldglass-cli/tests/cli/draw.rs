@@ -209,7 +209,11 @@ fn a_wide_code_is_drawn_as_a_map_that_marks_what_can_be_raised() {
     let drawn = format!("draw {class} --code dense.json --svg dense.svg");
     for (flags, is_map) in [("", true), (" --input 0,1,2,0,1,2,0,1", false)] {
         scratch.run(&args(&format!("{drawn}{flags}"))).success();
-        assert_eq!(scratch.read("dense.svg").contains("<circle"), !is_map, "{flags}");
+        assert_eq!(
+            scratch.read("dense.svg").contains("<circle"),
+            !is_map,
+            "{flags}"
+        );
     }
 }
 
