@@ -130,6 +130,15 @@ def test_a_loss_is_recognised(aggregation: str) -> None:
     assert runner_up.distance > 1e-5
 
 
+@pytest.mark.parametrize("numbers", ["ddof 1, eps 1e-06", "ddof 0, eps 0.0001"])
+def test_grpo_without_its_numbers_is_any_of_them(numbers: str) -> None:
+    report = oracle.check(loss_of(f"grpo ({numbers})"), estimator="grpo:3", convention="token-mean")
+    assert report.agrees and report.named is not None and report.named.name == f"grpo ({numbers})"
+    assert f"named: grpo ({numbers}), token-mean: agrees" in str(report)
+    other = oracle.check(loss_of(f"grpo ({numbers})"), estimator="grpo (ddof 1, eps 0.0001):3")
+    assert not other.agrees and other.named.distance > 1e-5
+
+
 def test_the_order_of_maxrl_is_found() -> None:
     # An advantage of (r - mean) / mean, with zeros for groups without a success.
     report = oracle.check(loss_of("maxrl, order G - 1"), estimator="maxrl, order G", convention="token-mean")

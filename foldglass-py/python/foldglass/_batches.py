@@ -131,14 +131,19 @@ def derivative_of(loss: Loss, arrays: str | None, batch: Batch) -> tuple[Derivat
     try:
         returned = loss(batch.logp, batch.logp, batch.ref_logp, batch.rewards, batch.mask, batch.group)
     except Exception as error:
-        if "torch" not in sys.modules:
-            raise
-        try:
-            derivative, words = _by_torch(loss)
-            derivative(batch, batch.ref_logp)
-        except Exception as second:
-            raise second from error
-        return derivative, words
+        for library, by in (("torch", _by_torch), ("jax", _by_jax)):
+            if library not in sys.modules:
+                continue
+            try:
+                derivative, words = by(loss)
+                derivative(batch, batch.ref_logp)
+            except Exception:
+                continue
+            return derivative, words
+        raise TypeError(
+            f"the loss fails on arrays of NumPy ({type(error).__name__}: {error}) and on those of PyTorch and JAX as far as they "
+            'are imported; arrays="numpy", "torch" or "jax" says what it takes, and shows its own error'
+        ) from error
     kind = type(returned).__module__.split(".")[0]
     return known["torch" if kind == "torch" else "jax" if kind in ("jax", "jaxlib") else "numpy"](loss)
 
@@ -178,11 +183,14 @@ def _by_torch(loss: Loss) -> tuple[Derivative, str]:
 
 def _by_jax(loss: Loss) -> tuple[Derivative, str]:
     import jax
+    import jax.experimental
 
     gradient = jax.jit(jax.value_and_grad(loss))
+    # JAX before 0.8 has it in jax.experimental alone.
+    enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
 
     def derivative(batch: Batch, ref_logp: Array) -> tuple[float, Array]:
-        with jax.enable_x64(True):
+        with enable_x64(True):
             value, by_logp = gradient(batch.logp, batch.logp, ref_logp, batch.rewards, batch.mask, batch.group)
             return float(value), np.asarray(by_logp)
 

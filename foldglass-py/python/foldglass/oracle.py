@@ -185,7 +185,8 @@ def check(
         space: A small class with several lengths (default z:2, lengths 1 and 2). All rollouts on an input have its
             length, so that a mean over the tokens of a group is the sequence mean here.
         estimator: The advantage that the loss should have, ``"rloo"``, ``"grpo:4"`` or another name of the report;
-            ``report.agrees`` says whether it does.
+            ``report.agrees`` says whether it does. ``"grpo"`` is any of ddof 0 or 1 and eps 1e-4, 1e-6, 1e-8 or 0: the
+            report names the one that was found.
         convention: How it should average: ``"token-mean"``, ``"sequence-mean"``, ``"sequence-sum"``, ``"constant"``
             or ``"sum"``.
         group_size: The rollouts of a group, in batches of one and of two groups. By default batches are one group of
@@ -205,7 +206,7 @@ def check(
     of_type("space", space, Class, 'Class(Task("z:2", [1, 2]))')
     if "reward" in space.spec:
         raise ValueError(f"{space!r} rewards single steps: a class that rewards the last token is needed")
-    name, size_named = _estimator(estimator)
+    names, size_named = _estimator(estimator)
     if convention is not None and convention not in AGGREGATIONS:
         raise ValueError(f"convention={convention!r}: {', '.join(AGGREGATIONS)} are known")
     size = group_size if group_size is not None else size_named
@@ -262,8 +263,8 @@ def check(
             _scaled(-by_reference, _joined(_token_weights(batch, b) for batch in shown), "k1", b) for b in AGGREGATIONS
         ]
     named = None
-    if name is not None or convention is not None:
-        fits = [m for m in every if name in (None, m.name) and convention in (None, m.aggregation)]
+    if names is not None or convention is not None:
+        fits = [m for m in every if (names is None or m.name in names) and convention in (None, m.aggregation)]
         named = min(fits, key=lambda match: match.distance)
     lengths = ",".join(map(str, space.lengths))
     return OracleReport(
@@ -291,16 +292,17 @@ _REFERENCE = {
 }
 
 
-def _estimator(text: str | None) -> tuple[str | None, int | None]:
-    """The name of an advantage and the size of its groups; ``grpo:4`` is as ``foldglass eval --estimator`` has it."""
+def _estimator(text: str | None) -> tuple[list[str] | None, int | None]:
+    """The advantages that a name stands for and the size of their groups; ``grpo:4`` is as ``foldglass eval --estimator``
+    has it, and ``grpo`` without its numbers is any of them."""
     if text is None:
         return None, None
     name, _, size = text.partition(":")
-    name = {"grpo": "grpo (ddof 1, eps 0.0001)"}.get(name, name)
     known = list(advantages())
-    if name not in known or (size and not size.isdecimal()):
+    names = [one for one in known if one.startswith("grpo ")] if name == "grpo" else [one for one in known if one == name]
+    if not names or (size and not size.isdecimal()):
         raise ValueError(f"estimator={text!r}: {', '.join(['grpo', *known])} are known, with :G for groups of G")
-    return name, int(size) if size else None
+    return names, int(size) if size else None
 
 
 def _rows(space: Class, given: ArrayLike | None, seed: int) -> Array:
