@@ -212,12 +212,21 @@ def test_verifiers_loads_and_scores_the_taskset(taskset, monkeypatch, run_sectio
     drawn = fg.rows(fg.Task("z:3", [1, 2]), n=20, rendering="words")
     assert [task.data.target for task in tasks] == [row.target for row in drawn]
     assert [task.data.prompt for task in tasks] == [row.prompt for row in drawn]
-    assert len({task.key for task in tasks}) == 20
-
-    class Reply:
-        def __init__(self, text: str) -> None:
-            self.last_reply = text
-
+    assert len({task.key for task in tasks}) == 20 and tasks[3].key == "z:3/0/train/3"
     for task in tasks:
-        assert asyncio.run(task.correct(Reply(f"It is {task.data.target}."))) == 1.0
-        assert asyncio.run(task.correct(Reply(f"{task.data.target}0"))) == 0.0
+        assert scored(task, f"It is {task.data.target}.") == 1.0
+        assert scored(task, f"{task.data.target}0") == 0.0
+
+
+def scored(task, reply: str) -> float:
+    """The reward that verifiers records for a reply."""
+    import verifiers.v1 as vf
+
+    trace = vf.Trace(
+        task=vf.TraceTask(type=type(task).__name__, data=task.data),
+        agent=vf.AgentInfo(config=vf.AgentConfig()),
+        nodes=[vf.MessageNode(message=vf.AssistantMessage(content=reply), sampled=True)],
+    )
+    asyncio.run(task.score(trace))
+    assert list(trace.rewards) == ["correct"]
+    return trace.rewards["correct"].value

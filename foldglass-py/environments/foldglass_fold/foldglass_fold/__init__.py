@@ -13,6 +13,8 @@ __all__ = ["FoldTaskset"]
 class FoldData(vf.TaskData):
     """One input, as :class:`foldglass.Row` has it."""
 
+    #: Task, seed, split and number of the row. Verifiers has the field since 0.4 only.
+    id: str
     input: list[int]
     products: list[int]
     target: int
@@ -27,7 +29,7 @@ class FoldTask(vf.Task[FoldData]):
     @property
     def key(self) -> str:
         # Rows are drawn with replacement: two may ask the same question.
-        return f"{self.data.id}"
+        return self.data.id
 
     @vf.reward(weight=1.0)
     async def correct(self, trace: vf.Trace) -> float:
