@@ -192,6 +192,7 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::fleets::Fleets;
     use crate::reproduce::{Comparison, Records, Scale, compare};
     use std::collections::BTreeSet;
 
@@ -223,6 +224,156 @@ mod tests {
             if row.verdict != StatementVerdict::Undecided && !counted {
                 assert_eq!(row.evidence_kind, BasisKind::Records, "{}", row.id);
             }
+        }
+    }
+
+    /// The statements of records, in texts that say nothing of a number that is none.
+    fn decided(records: &Records, comparison: &Comparison) -> Vec<DecidedStatement> {
+        let probes = Probes::default();
+        let rows = rows(&ReproductionFacts {
+            records,
+            comparison,
+            probes: &probes,
+        });
+        let rows = rows.unwrap();
+        let mut wrong = Vec::new();
+        for row in &rows {
+            let evidence = &row.evidence;
+            let never = [
+                "NaN",
+                "18446744073709551615",
+                "()",
+                ": ;",
+                ": ,",
+                ":  ",
+                ": )",
+                "  ",
+            ];
+            let open = evidence.is_empty() || evidence.ends_with([':', ';', ',', ' ']);
+            if open || never.iter().any(|never| evidence.contains(never)) {
+                wrong.push(format!("{}: {evidence}", row.id));
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        rows
+    }
+
+    /// Catches a statement that takes a class, a temperature or a second run for granted: the quick scale runs some
+    /// classes only, and the smoke scale has one run at a temperature of a scan.
+    #[test]
+    fn every_statement_is_made_of_the_runs_of_the_small_scales() {
+        for scale in [Scale::Smoke, Scale::Quick] {
+            for reward in [0.5, 1.0] {
+                let exact = if reward == 1.0 { "1/1" } else { "1/2" };
+                let found = |run: u64, tau: Option<f64>| {
+                    let reward = reward - 1e-3 * run as f64 - tau.unwrap_or(0.0);
+                    let marks = [10, 20, 40, 100, 200, 1_000, 5_000, 10_000, 20_000, 50_000];
+                    let marks = marks.map(|sweep| {
+                        serde_json::json!({"sweep": sweep, "reward": reward, "reward_exact": exact})
+                    });
+                    serde_json::json!({
+                        "greedy_reward": reward, "greedy_exact": exact, "residual": 1e-9, "entropy": 0.5,
+                        "sweeps_to_optimum": null, "checkpoints": marks, "last_change": 3, "standing": "trapped",
+                        "start_reward": reward, "mean_reward": reward, "mean_rewards": [reward],
+                        "correlation": null, "correlation_noise": null, "draws": 20,
+                    })
+                };
+                let records = Records::made_up(scale, &found);
+                let mut comparison = match scale {
+                    Scale::Quick => compare(&records, &[]).unwrap(),
+                    _ => Comparison::planned(&records),
+                };
+                let rows = decided(&records, &comparison);
+                let spreads = rows.iter().find(|row| row.id == "g5:spreads").unwrap();
+                assert_eq!(
+                    spreads.verdict,
+                    StatementVerdict::Undecided,
+                    "{}",
+                    spreads.evidence
+                );
+                // As much of it as an interrupted reproduction has compared.
+                comparison.items.clear();
+                decided(&records, &comparison);
+            }
+        }
+    }
+
+    /// Catches a text about networks of which there are none.
+    #[test]
+    fn every_statement_is_made_without_the_networks_of_a_file() {
+        for without in Fleets::each_emptied() {
+            let mut records = Records::planned(Scale::Full);
+            records.fleets = without;
+            for comparison in [
+                Comparison::planned(&records),
+                compare(&records, &[]).unwrap(),
+            ] {
+                decided(&records, &comparison);
+            }
+        }
+    }
+
+    /// A statement, decided by what a probe found.
+    fn decided_by(id: &str, probe: &str, found: &serde_json::Value) -> DecidedStatement {
+        let records = Records::default();
+        let comparison = Comparison::planned(&Records::planned(Scale::Smoke));
+        let probes = Probes::made_up(&[(probe, found.clone())]);
+        let claim = sections::all().find(|claim| claim.id == id).unwrap();
+        let row = claim.row(&ReproductionFacts {
+            records: &records,
+            comparison: &comparison,
+            probes: &probes,
+        });
+        row.unwrap()
+    }
+
+    /// Catches a sentence that asserts what its data do not decide: the opposite outcome would not have it.
+    #[test]
+    fn the_opposite_outcome_has_other_words() {
+        let census = |memory: usize, traps: u64| {
+            serde_json::json!({"classes": [{
+                "class": "parity (1,0) T=3", "window": [1, 0], "memory": memory, "codes": 256,
+                "local_maxima": traps, "traps": traps, "rewards": [],
+            }]})
+        };
+        let counts = |traps: u64| serde_json::json!({"classes": 2, "codes": 64, "traps": traps, "trapped": traps});
+        let tables = |traps: u64| serde_json::json!({"latin": counts(0), "other": counts(traps), "tied": counts(1)});
+        let policies = |last: f64, arrived: u64| {
+            serde_json::json!({
+                "policies": 6, "arrived": arrived, "drop": 0.0, "maxima": 1, "mixed": 1, "deviation": 0.0,
+                "any_order": 0.0, "compatible": 1, "compatible_same": 1, "read_deviation": 0.5,
+                "uniform_is_saddle": true, "uniform_row_gain": 0.0, "uniform_line": [0.2, 0.3, last],
+            })
+        };
+        for (id, probe, found, opposite, words) in [
+            ("e:wide", "windows", census(1, 0), census(1, 2), "it does"),
+            (
+                "e:wide-memory",
+                "windows",
+                census(2, 0),
+                census(2, 2),
+                "neither",
+            ),
+            ("e:bijectivity", "tables", tables(0), tables(2), "it can:"),
+            (
+                "exact:saddles",
+                "escape-policies",
+                policies(1.0, 6),
+                policies(0.1, 5),
+                "yet J rises",
+            ),
+        ] {
+            let (found, opposite) = (
+                decided_by(id, probe, &found),
+                decided_by(id, probe, &opposite),
+            );
+            assert_ne!(found.verdict, opposite.verdict, "{id}");
+            assert!(found.evidence.contains(words), "{id}: {}", found.evidence);
+            assert!(
+                !opposite.evidence.contains(words),
+                "{id}: {}",
+                opposite.evidence
+            );
         }
     }
 

@@ -30,7 +30,8 @@ use crate::reproduce::{Records, ReproductionManifest, compare, items};
       Only what is contradicted.")]
 pub struct ClaimsArgs {
     /// The directory that `reproduce --out` left, whose records are read and where those of the
-    /// computations are put [default: reproduction, or reproduction-smoke]
+    /// computations are put [default: reproduction, or
+    /// where there is none reproduction-quick or reproduction-smoke]
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Small computations only, for a smoke test
@@ -58,13 +59,12 @@ fn verdict(text: &str) -> Result<StatementVerdict, String> {
 impl ClaimsArgs {
     /// Does what is missing, and decides.
     pub fn run(&self, settings: &GlobalArgs) -> Result<Claimed, Error> {
-        let scale = if self.smoke {
-            Scale::Smoke
+        let (scale, default) = if self.smoke {
+            (Scale::Smoke, Scale::Smoke.directory().into())
         } else {
-            Scale::Full
+            (Scale::Full, ReproductionManifest::default_directory())
         };
-        let directory = self.from.clone();
-        let directory = directory.unwrap_or_else(|| scale.directory().into());
+        let directory = self.from.clone().unwrap_or(default);
         // The records of a reproduction say at which scale and seed they are gone on with.
         let (scale, seed) = match ReproductionManifest::find(&directory)? {
             Some(manifest) => (manifest.scale, manifest.seed),

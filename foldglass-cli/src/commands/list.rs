@@ -10,13 +10,14 @@ use foldglass_study::parallel::threads;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
-use crate::commands::report::default_directory;
 use crate::error::Error;
 use crate::flags::max_memory;
 use crate::output::Report;
 use crate::progress::span;
 use crate::report::{Cell, Column, Digits, Format, Table};
-use crate::reproduce::{Item, Listed, Measurement, Request, Scale, items, listed};
+use crate::reproduce::{
+    Item, Listed, Measurement, ReproductionManifest, Request, Scale, items, listed,
+};
 
 /// The flags of `list`.
 #[derive(Debug, Args)]
@@ -40,7 +41,10 @@ pub struct ItemList {
 impl ListArgs {
     /// Lists them; a short trial estimates what was never run.
     pub fn run(&self, settings: &GlobalArgs) -> Result<ItemList, Error> {
-        let directory = self.directory.clone().unwrap_or_else(default_directory);
+        let directory = self
+            .directory
+            .clone()
+            .unwrap_or_else(ReproductionManifest::default_directory);
         let mut options = Options::new("");
         options.threads = threads(settings.threads, usize::MAX);
         options.checkpoint_every = Duration::MAX;

@@ -13,7 +13,8 @@ use crate::output::Report;
 use crate::report::page::Page;
 use crate::report::{Format, html, page_markdown};
 use crate::reproduce::{
-    Comparison, JudgementCounts, Records, Scale, chapters, compare, items, write_whole,
+    Comparison, JudgementCounts, Records, ReproductionManifest, Scale, chapters, compare, items,
+    write_whole,
 };
 
 /// The flags of `report`.
@@ -52,19 +53,15 @@ pub struct WrittenReport {
 impl ReportArgs {
     /// Compares the records and writes the report.
     pub fn run(&self, _: &GlobalArgs) -> Result<WrittenReport, Error> {
-        let directory = self.directory.clone().unwrap_or_else(default_directory);
+        let directory = self
+            .directory
+            .clone()
+            .unwrap_or_else(ReproductionManifest::default_directory);
         let records = Records::read(&directory, items::all())?;
         let mut comparison = compare(&records, &[])?;
         comparison.draw(&records);
         write(&comparison, &records, self.out.as_deref())
     }
-}
-
-/// The directory where `reproduce` leaves its records; that of a smaller scale where only it is there.
-pub fn default_directory() -> PathBuf {
-    let places = [Scale::Short, Scale::Quick, Scale::Smoke].map(|scale| scale.directory());
-    let found = places.iter().find(|place| Path::new(place).exists());
-    found.unwrap_or(&places[0]).into()
 }
 
 /// Writes the report of a comparison and the records that it was made of.

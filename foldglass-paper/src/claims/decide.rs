@@ -56,6 +56,14 @@ pub fn beside(row: &Row) -> String {
     )
 }
 
+/// What follows a count of these, where there are some.
+pub fn listed(before: &str, words: &[String]) -> String {
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("{before}{}", words.join(", ")),
+    }
+}
+
 /// Whether a number agrees with the paper's; none where that cannot be told.
 pub fn told(row: &Row) -> Option<bool> {
     match row.verdict {

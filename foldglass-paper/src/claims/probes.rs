@@ -38,6 +38,15 @@ macro_rules! probes {
         }
 
         impl Probes {
+            /// These alone, by their ids.
+            #[cfg(test)]
+            pub fn made_up(found: &[(&str, Value)]) -> Probes {
+                let of = |id: &str| found.iter().find(|(other, _)| *other == id);
+                Probes {
+                    $($name: of($id).map(|(_, found)| serde_json::from_value(found.clone()).unwrap()),)*
+                }
+            }
+
             /// Reads what is in the directory of a reproduction.
             pub fn read(directory: &Path) -> Result<Probes, Error> {
                 let probes = Probes {
@@ -97,7 +106,7 @@ probes! {
     /// Codes with a step that forgets.
     resets: gauge::ResetFindings = "resets", form 1, gauge::resets;
     /// Escape paths of codes.
-    escape: escape::Escapes = "escape", form 2, escape::codes;
+    escape: escape::Escapes = "escape", form 3, escape::codes;
     /// Escape paths under product laws.
     escape_product: escape::Products = "escape-product", form 2, escape::product_laws;
     /// Policies that collapse to codes.

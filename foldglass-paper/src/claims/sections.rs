@@ -20,7 +20,7 @@ mod setting;
 mod transformers;
 
 use super::basis::{exhaustive, exhaustive_of, networks, proved, sampled};
-use super::decide::{INTERVAL, SCORE, all_numbers, basis, beside, numbers, told};
+use super::decide::{INTERVAL, SCORE, all_numbers, basis, beside, listed, numbers, told};
 use super::facts::{count, ours, reward_at};
 use super::{Absent, Basis, Claim, Decided, Matters, ReproductionFacts};
 

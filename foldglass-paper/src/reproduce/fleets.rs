@@ -171,6 +171,12 @@ fn is_run(fields: &Fields) -> bool {
     fields.get("kind") == Some(&Value::from("run"))
 }
 
+/// Whether the lengths of a run's settings are those of a curriculum.
+fn is_curriculum(settings: &Value) -> Option<bool> {
+    let kind = settings.get("lengths")?.get("kind")?;
+    Some(kind.as_str()? == "curriculum")
+}
+
 /// A network that imitates a code.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PupilRecord {
@@ -374,6 +380,20 @@ impl Fleets {
         ))
     }
 
+    /// The committed ones, each file in turn without a network.
+    #[cfg(test)]
+    pub fn each_emptied() -> Vec<Fleets> {
+        let mut all: Vec<Fleets> = (0..7).map(|_| Fleets::committed()).collect();
+        all[0].pupils.clear();
+        all[1].stretches.clear();
+        all[2].trained.clear();
+        all[3].relabelled.clear();
+        all[4].cured.clear();
+        all[5].screened.clear();
+        all[6].correlated.clear();
+        all
+    }
+
     /// The committed ones.
     #[cfg(test)]
     pub fn committed() -> Fleets {
@@ -429,8 +449,12 @@ impl Fleets {
 
     /// Whether a run of [`CORRELATED`] has a curriculum.
     pub fn has_curriculum(&self, records: &str) -> Option<bool> {
-        let lengths = self.settings(&CORRELATED, records)?.get("lengths")?;
-        Some(lengths.get("kind")?.as_str()? == "curriculum")
+        is_curriculum(self.settings(&CORRELATED, records)?)
+    }
+
+    /// Whether the networks of [`TRAINED`] have one.
+    pub fn trained_with_curriculum(&self) -> Option<bool> {
+        is_curriculum(self.run(&TRAINED)?.get("settings")?)
     }
 
     /// The settings of a run of a file that has several.
@@ -506,6 +530,13 @@ mod tests {
         assert_eq!(longest.clone().filter(with).count(), 96);
         assert_eq!(longest.count(), 192);
         assert_eq!(fleets.has_curriculum("of another file"), None);
+        assert_eq!(fleets.trained_with_curriculum(), Some(true));
+        let text = TRAINED.text.replace("\"curriculum\"", "\"fixed\"");
+        let without = Fleets {
+            made: vec![TRAINED.records::<Trained>(&text).unwrap().made],
+            ..fleets
+        };
+        assert_eq!(without.trained_with_curriculum(), Some(false));
     }
 
     #[test]

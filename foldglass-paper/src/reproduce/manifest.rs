@@ -1,6 +1,6 @@
 //! Keeps what a reproduction is beside its records: its scale and seed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,13 @@ impl ReproductionManifest {
             scale,
             seed,
         }
+    }
+
+    /// The directory of a reproduction where none is named; that of a smaller scale where only it is there.
+    pub fn default_directory() -> PathBuf {
+        let places = [Scale::Full, Scale::Quick, Scale::Smoke].map(Scale::directory);
+        let found = places.iter().find(|place| Path::new(place).exists());
+        found.unwrap_or(&places[0]).into()
     }
 
     /// Reads that of a directory.

@@ -205,6 +205,53 @@ impl Records {
         }
     }
 
+    /// All studies with a record of every run, which found what its number and temperature say; and the committed
+    /// networks.
+    #[cfg(test)]
+    pub fn made_up(scale: Scale, found: &dyn Fn(u64, Option<f64>) -> Value) -> Records {
+        let mut records = Records::planned(scale);
+        let task = foldglass::Task::new(
+            foldglass::Operation::paper(),
+            &foldglass::InputLaw::Uniform,
+            &[2],
+        );
+        let class = Class::new(task.unwrap(), foldglass::Shape::untied(0, 0)).unwrap();
+        for recorded in &mut records.studies {
+            let study = recorded.source.study(scale, 0);
+            for dynamics in &study.dynamics {
+                for own in study.classes_of(dynamics) {
+                    for point in dynamics.points() {
+                        let mut settings = dynamics.settings.clone();
+                        settings.extend(point.fields());
+                        let tau = settings.get("tau").and_then(Value::as_f64);
+                        for run in 0..dynamics.runs {
+                            let id = &study.classes[own].id;
+                            recorded.records.push(Record {
+                                schema: 0,
+                                foldglass: String::new(),
+                                study: study.name.clone(),
+                                recipe: String::new(),
+                                id: format!("{id}/{}/{}/{run}", dynamics.id, point.name()),
+                                class_id: id.clone(),
+                                task: String::new(),
+                                class: class.spec(),
+                                cells: class.cells(),
+                                dynamics: dynamics.id.clone(),
+                                kind: dynamics.kind.clone(),
+                                parameters: point.fields(),
+                                settings: settings.clone(),
+                                seed: study.seed,
+                                run,
+                                result: found(run, tau).as_object().unwrap().clone(),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        records
+    }
+
     /// The committed networks, and nothing else.
     #[cfg(test)]
     pub fn committed() -> Records {

@@ -112,6 +112,13 @@ fn the_headline_results_are_all_judged_and_each_has_a_figure() {
     let again = scratch.json(&words("report reproduction-quick"));
     assert_eq!(again["agree"], report["agree"]);
     assert_eq!(scratch.read("reproduction-quick/report/index.html"), page);
+    // Statements are decided from the same directory, which is the only one here, as far as its runs carry them.
+    let claims = scratch.json(&words("claims --records-only --quiet"));
+    assert_eq!(
+        (&claims["scale"], &claims["directory"]),
+        (&"quick".into(), &"reproduction-quick".into())
+    );
+    assert_no_contradiction(&verdicts(&claims));
 }
 
 /// What is decided does not depend on whether the directory can be written to.

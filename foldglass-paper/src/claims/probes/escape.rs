@@ -1,8 +1,10 @@
 //! Leads random codes and policies to reward 1, and has the paths checked (paper, thm. 4.1, App. B, E).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use foldglass::Context;
 use foldglass::dynamics::chain::{self, Chains, random_code};
-use foldglass::landscape::anatomy::defence;
+use foldglass::landscape::anatomy::{aliasing, defence};
 use foldglass::landscape::escape::{PolicyStanding, collapse, escape, most_moves};
 use foldglass::model::policy::InitialLaw;
 use foldglass::proof::check::path::verify;
@@ -36,7 +38,7 @@ pub struct Escapes {
     pub arrived: u64,
     /// Paths within the bound of the proof.
     pub within: u64,
-    /// Paths on which one step reroutes states to two tokens or more.
+    /// Paths on which one step reroutes states to two tokens or more that no input emitted there before.
     pub several_unused: u64,
     /// Paths that finish within q^2 moves.
     pub finishes_within: u64,
@@ -63,9 +65,7 @@ pub fn codes(bench: &Bench) -> Result<Option<Escapes>, Error> {
             tried += 1;
             arrived += u64::from(is_good(&path));
             within += u64::from(path.moves.len() as u128 <= most_moves(&class));
-            // States rerouted at one step are one fewer than those that shared a token: more than one
-            // reroute there means that more than one token was unused.
-            unused_more += u64::from(has_two_targets(&class, &path));
+            unused_more += u64::from(has_two_unused_targets(&code, &path));
             last_only += u64::from(finishes(&path) <= class.q() * class.q());
         }
     }
@@ -91,20 +91,30 @@ fn finishes(path: &Path) -> usize {
     path.moves.iter().filter(is_finish).count()
 }
 
-/// Whether states are rerouted to two tokens at one step.
-fn has_two_targets(class: &Class, path: &Path) -> bool {
-    let mut targets: std::collections::BTreeSet<(Option<usize>, Symbol)> = Default::default();
-    for m in path
-        .moves
-        .iter()
-        .filter(|m| m.kind == Some(MoveKind::Reroute))
-    {
-        targets.insert((class.key(m.cell).t, m.to));
+/// Whether states are rerouted at one step to two tokens that no input emitted there before.
+fn has_two_unused_targets(code: &Code, path: &Path) -> bool {
+    let mut code = code.clone();
+    // By step: the tokens that were emitted before the first reroute there, and the others that states go to.
+    let mut steps: BTreeMap<usize, (BTreeSet<Symbol>, BTreeSet<Symbol>)> = BTreeMap::new();
+    for m in &path.moves {
+        let step = code.class().key(m.cell).t;
+        if let Some(t) = step.filter(|_| m.kind == Some(MoveKind::Reroute)) {
+            let (emitted, targets) = steps
+                .entry(t)
+                .or_insert_with(|| (emitted(&code, t), BTreeSet::new()));
+            if !emitted.contains(&m.to) {
+                targets.insert(m.to);
+            }
+        }
+        code.set(m.cell, m.to);
     }
-    let mut steps: Vec<Option<usize>> = targets.iter().map(|&(t, _)| t).collect();
-    let all = steps.len();
-    steps.dedup();
-    steps.len() < all
+    steps.values().any(|(_, targets)| targets.len() > 1)
+}
+
+/// The tokens that some input emits at a step.
+fn emitted(code: &Code, t: usize) -> BTreeSet<Symbol> {
+    let steps = aliasing(code).into_iter().filter(|step| step.t == t);
+    steps.flat_map(|step| step.states.into_keys()).collect()
 }
 
 /// What [`product_laws`] finds.

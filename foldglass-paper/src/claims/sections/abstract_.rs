@@ -5,8 +5,8 @@ use foldglass::support::stats::{SampleMoments, fisher};
 use super::app_regulators::all_but_one;
 use super::transformers::{CurriculumNetworks, chance};
 use super::{
-    Absent, Basis, Claim, Decided, ReproductionFacts, SCORE, basis, claim, count, exhaustive, ours,
-    proved, sampled,
+    Absent, Basis, Claim, Decided, ReproductionFacts, SCORE, basis, claim, count, exhaustive,
+    listed, ours, proved, sampled,
 };
 use crate::claims::StatementVerdict;
 use crate::claims::probes::census::{Censuses, ClassCensus};
@@ -285,11 +285,11 @@ pub const CLAIMS: &[Claim] = &[
             helped.basis.says(
                 verdict,
                 format!(
-                    "of {} untied classes, a temperature beats the coldest on {number}: {}; \
+                    "of {} untied classes, a temperature beats the coldest on {number}{}; \
                      {several} of these have several lengths, which are run with a quench here \
                      (erratum 5)",
                     UNTIED.len(),
-                    helped.classes.join(", ")
+                    listed(": ", &helped.classes)
                 ),
             )
         },
@@ -374,9 +374,9 @@ pub const CLAIMS: &[Claim] = &[
                 &parts,
                 format!(
                     "of {of} untied classes whose plain runs have a mean below {CLOSED}, some \
-                     temperature has one above it on {}: {}",
+                     temperature has one above it on {}{}",
                     by.len(),
-                    by.join(", ")
+                    listed(": ", &by)
                 ),
             )
         },

@@ -217,14 +217,15 @@ pub const CLAIMS: &[Claim] = &[
         "enumerate --task parity --lengths 4 --window 1,0",
         |facts| {
             let (wide, text) = counted(facts, |census| census.memory == 1 && !census.is_narrow())?;
-            proved(wide.iter().map(|census| census.codes).sum()).holds(
-                wide.iter().all(|census| census.traps == 0),
-                format!(
-                    "it does, for one remembered token: read a token given the \
-                     symbols that two steps both see, and the same moves are free (docs/theorems.md); \
-                     {text}"
-                ),
-            )
+            let extends = wide.iter().all(|census| census.traps == 0);
+            let why = if extends {
+                "it does, for one remembered token: read a token given the symbols that two steps both see, and \
+                 the same moves are free (docs/theorems.md)"
+            } else {
+                "a trap contradicts it, and docs/theorems.md with it"
+            };
+            proved(wide.iter().map(|census| census.codes).sum())
+                .holds(extends, format!("{why}; {text}"))
         },
     ),
     // No proof: the pair of a remembered token and an unused one may be in use.
@@ -236,8 +237,11 @@ pub const CLAIMS: &[Claim] = &[
         "enumerate --task parity --lengths 4 --memory 2",
         |facts| {
             let (classes, text) = counted(facts, |census| census.memory > 1)?;
-            let codes = classes.iter().map(|census| census.codes).sum();
-            exhaustive(codes).undecided(format!("neither a proof nor a trap is known; {text}"))
+            let codes = exhaustive(classes.iter().map(|census| census.codes).sum());
+            match classes.iter().all(|census| census.traps == 0) {
+                true => codes.undecided(format!("neither a proof nor a trap is known; {text}")),
+                false => codes.holds(false, text),
+            }
         },
     ),
     // Catches cells that a tied class does not share. One change that differs decides.
@@ -336,13 +340,17 @@ pub const CLAIMS: &[Claim] = &[
         "claims --only e:bijectivity",
         |facts| {
             let found = &facts.probes.tables()?.other;
+            let why = if found.traps > 0 {
+                "it cannot"
+            } else {
+                "it can: states that share a token leave one unused for any table (docs/theorems.md)"
+            };
             proved(found.codes).holds(
                 found.traps > 0,
                 format!(
-                    "it can: states that share a token leave one unused for any table \
-                     (docs/theorems.md); all codes of {} untied classes whose tables are not Latin \
-                     squares, q = 2 and 3, have {} traps. The next subsections of the paper are on \
-                     tying and correlation, so that it may mean tokens against states",
+                    "{why}; all codes of {} untied classes whose tables are not Latin squares, q = 2 and 3, have \
+                     {} traps. The next subsections of the paper are on tying and correlation, so that it may mean \
+                     tokens against states",
                     found.classes, found.traps
                 ),
             )

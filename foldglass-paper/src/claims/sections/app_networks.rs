@@ -2,7 +2,7 @@
 
 use foldglass::support::stats::{Proportion, fisher};
 
-use super::transformers::{chance, of};
+use super::transformers::{chance, chance_of, of};
 use super::{
     Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, exhaustive, networks,
     numbers, ours,
@@ -216,21 +216,22 @@ pub const CLAIMS: &[Claim] = &[
                 let agreements = pupils.iter().map(|pupil| pupil.agreement);
                 agreements.reduce(f64::min)
             };
-            let [of_narrow, of_wide] = [&narrow, &wide].map(|pupils| least(pupils));
+            let (Some(of_narrow), Some(of_wide)) = (least(&narrow), least(&wide)) else {
+                let what = "networks on (0,0) and on wider windows in tab:containment";
+                return Err(Absent::Runs(what.to_owned()));
+            };
             networks(pupils.len() as u64, 12).told(
                 &[
                     Some(stopped == pupils.len()),
-                    of_wide.map(|least| least < 1.0),
-                    of_narrow.map(|least| least == 1.0),
+                    Some(of_wide < 1.0),
+                    Some(of_narrow == 1.0),
                 ],
                 format!(
                     "{stopped} of {} networks stop at their first look at {AGREED} or more; least agreement at the \
-                     end {:.4} of {} networks on (0,0), {:.4} of {} on wider windows; the paper's table has no \
+                     end {of_narrow:.4} of {} networks on (0,0), {of_wide:.4} of {} on wider windows; the paper's table has no \
                      column for it",
                     pupils.len(),
-                    of_narrow.unwrap_or(f64::NAN),
                     narrow.len(),
-                    of_wide.unwrap_or(f64::NAN),
                     wide.len()
                 ),
             )
@@ -309,7 +310,6 @@ pub const CLAIMS: &[Claim] = &[
         "reproduce tab:escape",
         |facts| {
             let row = facts.row(&escape::ITEM, escape::LAST, escape::NONE)?;
-            let p = row.p.unwrap_or(f64::NAN);
             basis(&escape::ITEM, &[row]).holds(
                 ours(row)? == 1.0,
                 format!(
@@ -317,7 +317,7 @@ pub const CLAIMS: &[Claim] = &[
                      is tried for exactness (erratum 19). Compared as samples of lines: {}",
                     row.ours_cell.text(),
                     escape::POINTS,
-                    chance(p)
+                    chance_of(row)
                 ),
             )
         },

@@ -316,8 +316,7 @@ pub const CLAIMS: &[Claim] = &[
             exhaustive(heats.len() as u64).holds(
                 nears && far(heats[heats.len() - 1].1) < 0.01,
                 format!(
-                    "the temperature per cell tends to a limit: (4T-2) tau_c is {}; 2/(3 ln 2) = \
-                     {limit:.4}",
+                    "the transition's temperature per cell, (4T-2) tau_c, is {}; 2/(3 ln 2) = {limit:.4}",
                     words.join(", ")
                 ),
             )

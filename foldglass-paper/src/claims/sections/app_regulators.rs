@@ -1,9 +1,11 @@
 //! States G.5: temperatures, resets, transformers against the coefficient (tab:regulator).
 
-use super::transformers::{at_chance, chance, curricula, fresh, name, of, schedule, succeed};
+use super::transformers::{
+    at_chance, chance, chance_of, curricula, fresh, name, of, schedule, succeed,
+};
 use super::{
     Absent, Basis, Claim, Decided, Matters, ReproductionFacts, all_numbers, basis, beside, claim,
-    networks, numbers, ours, sampled, told,
+    listed, networks, numbers, ours, sampled, told,
 };
 use crate::reproduce::classes::{
     ClassId, LENGTHS, QG, QG03, QG11_3456, QG21_345, QG21_456, UNTIED, Z5,
@@ -50,8 +52,7 @@ pub fn helped(facts: &ReproductionFacts) -> Result<Helped, Absent> {
         } else {
             points[0].1
         };
-        let best = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-        let (tau, best) = *best.expect("a scan has temperatures");
+        let (tau, best) = highest(points).expect("a scan has temperatures");
         fewest = fewest.min(best.n.min(cold.n) as u64);
         let square = |sd: Option<f64>, n: usize| sd.unwrap_or(0.0).powi(2) / n as f64;
         let error = (square(cold.sd, cold.n) + square(best.sd, best.n)).sqrt();
@@ -70,21 +71,65 @@ pub fn helped(facts: &ReproductionFacts) -> Result<Helped, Absent> {
     })
 }
 
-/// The rewards of a class over its scan, the coldest first.
+/// The rewards of a class over its scan, the coldest first: at least one temperature. The quick scale scans some
+/// classes only.
 pub fn scan(facts: &ReproductionFacts, class: ClassId) -> Result<Vec<(f64, Summary)>, Absent> {
     let mut taus = facts.records.temperatures(SCAN, class.id);
+    if taus.is_empty() {
+        return Err(Absent::Runs(format!("{class} in {}", SCAN.name)));
+    }
     taus.sort_by(f64::total_cmp);
     let point = |tau: f64| Ok((tau, facts.summary(SCAN, class, Some(tau))?));
     taus.into_iter().map(point).collect()
 }
 
+/// The temperature with the highest mean.
+fn highest(points: impl IntoIterator<Item = (f64, Summary)>) -> Option<(f64, Summary)> {
+    points
+        .into_iter()
+        .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+}
+
+/// A standard deviation, and of how many runs it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spread {
+    sd: f64,
+    runs: usize,
+}
+
+impl Spread {
+    /// That of a summary; absent where there is one run.
+    fn of(summary: &Summary, class: ClassId) -> Result<Spread, Absent> {
+        let none = || Absent::Runs(format!("a standard deviation on {class}, which takes two"));
+        Ok(Spread {
+            sd: summary.sd.ok_or_else(none)?,
+            runs: summary.n,
+        })
+    }
+
+    /// Whether it is at most so large; none where it is larger by no more than chance.
+    fn is_up_to(self, bound: f64) -> Option<bool> {
+        if self.sd <= bound {
+            return Some(true);
+        }
+        let degrees = self.runs - 1;
+        let p = chi_square_tail(degrees as f64 * (self.sd / bound).powi(2), degrees);
+        (p < LEVEL).then_some(false)
+    }
+
+    /// The relative error of the standard deviation of so many normal variables.
+    fn relative_error(runs: u64) -> f64 {
+        1.0 / (2.0 * (runs.max(2) - 1) as f64).sqrt()
+    }
+}
+
 /// The standard deviation of a class at the coldest and at the best temperature of its scan, the larger.
-fn widest(facts: &ReproductionFacts, class: ClassId) -> Result<f64, Absent> {
+fn widest(facts: &ReproductionFacts, class: ClassId) -> Result<Spread, Absent> {
     let points = scan(facts, class)?;
-    let best = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-    let (_, best) = best.expect("a scan has temperatures");
-    let sd = |summary: &Summary| summary.sd.unwrap_or(f64::NAN);
-    Ok(sd(&points[0].1).max(sd(best)))
+    let cold = Spread::of(&points[0].1, class)?;
+    let (_, best) = highest(points).expect("a scan has temperatures");
+    let best = Spread::of(&best, class)?;
+    Ok(if best.sd > cold.sd { best } else { cold })
 }
 
 /// The fewest runs of classes at a temperature of their scan.
@@ -184,31 +229,26 @@ pub const CLAIMS: &[Claim] = &[
          (0,3) and 0.16 to 0.17 on the two (0,0) rows.",
         "reproduce tab:regulator",
         |facts| {
-            let sd = |class| widest(facts, class);
-            let narrow = sd(QG21_345)?.max(sd(QG11_3456)?).max(sd(QG21_456)?);
+            let widest = |class| widest(facts, class);
+            let narrow = [widest(QG21_345)?, widest(QG11_3456)?, widest(QG21_456)?];
             let wide = facts.summary(PLAIN, QG03, None)?;
             let runs = fewest(facts, &LENGTHS)?.min(wide.n as u64);
-            let wide = wide.sd.unwrap_or(f64::NAN);
-            let (z5, qg) = (sd(Z5)?, sd(QG)?);
+            let wide = Spread::of(&wide, QG03)?;
+            let (z5, qg) = (widest(Z5)?.sd, widest(QG)?.sd);
             let close = |sd: f64| (0.155..0.175).contains(&sd);
-            let up_to = |sd: f64, bound: f64| match sd <= bound {
-                true => Some(true),
-                false => {
-                    let degrees = RUNS as usize - 1;
-                    let p = chi_square_tail(degrees as f64 * (sd / bound).powi(2), degrees);
-                    (p < LEVEL).then_some(false)
-                }
+            let of_narrow = narrow.map(|spread| spread.is_up_to(0.013));
+            let of_narrow = match of_narrow.contains(&Some(false)) {
+                true => Some(false),
+                false => (!of_narrow.contains(&None)).then_some(true),
             };
+            let narrow = narrow.map(|spread| spread.sd).into_iter().fold(0.0, f64::max);
             sampled(runs, RUNS).told(
-                &[
-                    up_to(narrow, 0.013),
-                    up_to(wide, 0.024),
-                    Some(close(z5)),
-                    Some(close(qg)),
-                ],
+                &[of_narrow, wide.is_up_to(0.024), Some(close(z5)), Some(close(qg))],
                 format!(
-                    "narrow windows up to {narrow:.4}, (0,3) {wide:.4}, Z_5 {z5:.4}, quasigroup {qg:.4}; \
-                     the standard deviation of {RUNS} runs has an error of about a fifth"
+                    "narrow windows up to {narrow:.4}, (0,3) {:.4}, Z_5 {z5:.4}, quasigroup {qg:.4}; the standard \
+                     deviation of {runs} runs has a relative error of {:.2}",
+                    wide.sd,
+                    Spread::relative_error(runs)
                 ),
             )
         },
@@ -225,8 +265,9 @@ pub const CLAIMS: &[Claim] = &[
             let decade = |tau: f64| (tau.log10() - tau.log10().round()).abs() < 1e-9;
             let points = scan(facts, QG21_345)?;
             let decades = points.iter().filter(|(tau, _)| decade(*tau));
-            let best = decades.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-            let (tau, best) = *best.expect("a scan has whole decades");
+            let best = highest(decades.copied());
+            let none = || Absent::Runs(format!("{QG21_345} at whole decades"));
+            let (tau, best) = best.ok_or_else(none)?;
             sampled(row.n, RUNS).told(
                 &[Some(tau == 1e-5), told(row)],
                 format!(
@@ -429,15 +470,15 @@ fn resets(facts: &ReproductionFacts) -> Result<Decided, Absent> {
         &[solved.is(6), without.is(3), reached.is(3)],
         format!(
             "at 1 with resets, {} of 7 in all seeds or all but one: {}; among them {} that no \
-             temperature helps ({}); at the best temperature, {} of the {} that one helps: {} (in the \
-             paper 12, 11 and 9 of 12)",
+             temperature helps{}; at the best temperature, {} of the {} that one helps{} (in the paper \
+             12, 11 and 9 of 12)",
             solved.all,
             words.join(", "),
             without.all,
-            unhelped.join(", "),
+            listed(": ", &unhelped),
             reached.all,
             helped.ids.len(),
-            warm.join(", ")
+            listed(": ", &warm)
         ),
     )
 }
@@ -496,7 +537,7 @@ fn working_point(facts: &ReproductionFacts) -> Result<Decided, Absent> {
         .map(|model| model.best.step)
         .collect();
     let words: Vec<String> = rows.iter().map(|row| beside(row)).collect();
-    let (least, most) = curricula(facts, PARITY);
+    let (least, most) = curricula(facts, PARITY)?;
     let mut text = format!(
         "{}; parity: {at_chance} of {} networks end at chance, after the gate (accuracy above 0.9) had let \
          their curricula go on to T = {least} to {most}; trained again, {} of {} were above {SUCCESS} at T = \
@@ -509,7 +550,7 @@ fn working_point(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     if let Some((first, last)) = steps.iter().min().zip(steps.iter().max()) {
         text += &format!(" ({first} to {last})");
     }
-    let (least, most) = curricula(facts, QUASIGROUP);
+    let (least, most) = curricula(facts, QUASIGROUP)?;
     text += &format!("; the quasigroup's curricula end at T = {least} to {most}");
     if most < LENGTH {
         text += &format!(", so that length {LENGTH} was not trained");
@@ -543,7 +584,11 @@ fn not_shared(facts: &ReproductionFacts) -> Result<Decided, Absent> {
             words.push(format!("at {c} {}", each.join(", ")));
         }
     }
-    let mut text = format!("networks above 0.95 at T = 8: {}", words.join("; "));
+    let words = match words.is_empty() {
+        true => "half of a task's at no coefficient".to_owned(),
+        false => words.join("; "),
+    };
+    let mut text = format!("networks above 0.95 at T = 8: {words}");
     if let Some(schedule) = schedule(facts) {
         let each = [Z5, QUASIGROUP, PARITY].map(|task| {
             let found = fresh(facts, task.id);
@@ -608,7 +653,7 @@ fn relabelling(facts: &ReproductionFacts) -> Result<Decided, Absent> {
             "{:+.3} under {initial} ({} against the paper's), where the best of the eighteen is {noise} with {:+.3} ({} for the best of so \
              many)",
             ours(effect)?,
-            chance(effect.p.unwrap_or(f64::NAN)),
+            chance_of(effect),
             best.mean - without.mean,
             chance(p)
         ));
@@ -651,4 +696,23 @@ fn three_lengths(facts: &ReproductionFacts) -> Result<Decided, Absent> {
             words.join(", ")
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches a law with other degrees of freedom than the runs have, and a bound that one run is held against.
+    #[test]
+    fn a_standard_deviation_is_judged_by_its_own_runs() {
+        let of = |rewards: &[f64]| Spread::of(&Summary::of(rewards).unwrap(), QG03);
+        assert!(matches!(of(&[0.9]), Err(Absent::Runs(_))));
+        let two = of(&[0.9, 1.0]).unwrap();
+        assert_eq!((two.runs, two.is_up_to(0.08)), (2, Some(true)));
+        // A chi-square of 1 degree exceeds 6.63 once in a hundred.
+        assert_eq!(two.is_up_to(two.sd / 2.5), None);
+        assert_eq!(two.is_up_to(two.sd / 2.6), Some(false));
+        let twelve = Spread { runs: 12, ..two };
+        assert_eq!(twelve.is_up_to(two.sd / 2.5), Some(false));
+    }
 }

@@ -152,7 +152,9 @@ pub const CLAIMS: &[Claim] = &[
                     words.push(format!("{class} {least:.0}"));
                 }
             }
-            let fewest = if spread.is_empty() { 0 } else { fewest };
+            if spread.is_empty() {
+                return sampled(fewest, 12).undecided("no run ends below 1");
+            }
             sampled(fewest, 12).holds(
                 spread.iter().all(|&is| is),
                 format!(

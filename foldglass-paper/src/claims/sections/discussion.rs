@@ -13,8 +13,8 @@ pub const CLAIMS: &[Claim] = &[
         "parity --lengths 40 --tau 0.006",
         |_| {
             exhaustive(0).undecided(
-                "no measure of tractability is given: parity is solved in closed form (exact:partition), \
-                 and chains solve classes that RLVR does not (intro:gap)",
+                "no measure of tractability is given; what could be one is in exact:partition (a closed form) and \
+                 in intro:gap (chains beside RLVR)",
             )
         },
     ),

@@ -1,6 +1,6 @@
 //! States section 4: no defended minima, theorem 4.1 and its corollaries, parity.
 
-use super::{Claim, Matters, claim, exhaustive, numbers, proved, sampled};
+use super::{Absent, Claim, Matters, claim, exhaustive, numbers, proved, sampled};
 use crate::reproduce::Key;
 use crate::reproduce::items::shortfall;
 
@@ -67,8 +67,8 @@ pub const CLAIMS: &[Claim] = &[
             sampled(found.tried, 40).holds(
                 several == 0,
                 format!(
-                    "on {several} of {} random paths one step reroutes states to two tokens \
-                     or more, all unused before (erratum 11)",
+                    "on {several} of {} random paths one step reroutes states to two tokens or more that no \
+                     input emitted there before (erratum 11)",
                     found.tried
                 ),
             )
@@ -106,9 +106,9 @@ pub const CLAIMS: &[Claim] = &[
             proved(found.policies).holds(
                 found.arrived == found.policies && drop < 1e-9,
                 format!(
-                    "{} of {} random policies arrive, rows collapsing onto their best actions one \
-                     after the other; J falls by at most {drop:.1e} on the way to a code, and never \
-                     from there",
+                    "{} of {} random policies arrive by a path from their code that was checked, rows collapsing \
+                     onto their best actions one after the other; J falls by at most {drop:.1e} on the way to \
+                     the code",
                     found.arrived, found.policies
                 ),
             )
@@ -123,14 +123,24 @@ pub const CLAIMS: &[Claim] = &[
             let found = facts.probes.escape_policies()?;
             let line = &found.uniform_line;
             let rises = line.windows(2).all(|pair| pair[1] > pair[0]);
-            let first = line.first().zip(line.get(1));
-            let (start, next) = first.map_or((f64::NAN, f64::NAN), |(a, b)| (*a, *b));
+            let [start, next, ..] = line[..] else {
+                return Err(Absent::Runs("the line from the uniform policy to a code".to_owned()));
+            };
+            let climb = if rises {
+                "yet J rises all along the line to a code that folds"
+            } else {
+                "and J does not rise all along the line to a code that folds"
+            };
+            let remark = if rises && found.uniform_is_saddle {
+                ": a path need not be a change of one row (erratum 13)"
+            } else {
+                ""
+            };
             proved(found.policies + 1).holds(
                 rises && found.arrived == found.policies,
                 format!(
                     "the uniform policy of the quasigroup is {}: no change of one row gains more than \
-                     {:.1e}, yet J rises all along the line to a code that folds (from {start:.5} to \
-                     {next:.5} in its first tenth): a path need not be a change of one row (erratum 13)",
+                     {:.1e}, {climb} (from {start:.5} to {next:.5} in its first tenth){remark}",
                     if found.uniform_is_saddle {
                         "stationary and not a maximum"
                     } else {

@@ -1,6 +1,6 @@
 //! States section 5: the gap, resets and regulators, barriers.
 
-use super::{Claim, INTERVAL, SCORE, basis, claim, count, ours, sampled};
+use super::{Claim, INTERVAL, SCORE, basis, claim, count, listed, ours, sampled};
 use crate::claims::StatementVerdict;
 use crate::reproduce::Row;
 use crate::reproduce::classes::{QG03, TIED, UNTIED};
@@ -46,9 +46,9 @@ pub const CLAIMS: &[Claim] = &[
                 &[lowest > NEARLY, much.len() >= MANY],
                 format!(
                     "the chains' mean is at least {lowest:.4} on all 7 untied classes; RLVR's is \
-                     below it by three standard errors on {below}, by more than {MUCH} on {}: {}",
+                     below it by three standard errors on {below}, by more than {MUCH} on {}{}",
                     much.len(),
-                    much.join(", ")
+                    listed(": ", &much)
                 ),
             )
         },
@@ -99,9 +99,9 @@ pub const CLAIMS: &[Claim] = &[
             helped.basis.says(
                 verdict,
                 format!(
-                    "{} of 7: {}",
+                    "{} of 7{}",
                     helped.classes.len(),
-                    helped.classes.join(", ")
+                    listed(": ", &helped.classes)
                 ),
             )
         },

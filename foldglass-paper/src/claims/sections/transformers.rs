@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use foldglass::support::stats::{Proportion, Summary, fisher, welch};
 
 use super::{
-    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, networks, numbers,
-    ours,
+    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, listed, networks,
+    numbers, ours,
 };
-use crate::reproduce::fleets::{CorrelatedNetwork, Screened, Trained};
+use crate::reproduce::fleets::{CorrelatedNetwork, Screened, TRAINED, Trained};
 use crate::reproduce::items::cures::{self, CureMethod};
 use crate::reproduce::items::temperature_b::{
     self, COEFFICIENTS, LENGTH, PARITY, QUASIGROUP, SUCCESS, TASKS, TemperatureBQuantity, Z5,
 };
 use crate::reproduce::items::{containment, escape};
-use crate::reproduce::{ClassId, Key, LEVEL};
+use crate::reproduce::{ClassId, Key, LEVEL, Row};
 
 const SECTION: &str = "5.1 Transformers";
 
@@ -148,7 +148,7 @@ pub const CLAIMS: &[Claim] = &[
                     "networks that do: {} of {}{} (erratum 18)",
                     words.len(),
                     weak.len(),
-                    listed(&words)
+                    listed(", ", &words)
                 ),
             )
         },
@@ -166,7 +166,7 @@ pub const CLAIMS: &[Claim] = &[
             let above = weak.iter().filter(|model| !at_chance(model));
             let words: Vec<String> = above
                 .map(|model| {
-                    let accuracy = model.accuracy(LENGTH).unwrap_or(f64::NAN);
+                    let accuracy = model.accuracy(LENGTH).unwrap_or_default();
                     format!("{} at {} has {accuracy:.3}", name(&model.task), model.c)
                 })
                 .collect();
@@ -176,7 +176,7 @@ pub const CLAIMS: &[Claim] = &[
                     "networks further than {NEAR_CHANCE} from chance: {} of {}{} (erratum 18)",
                     words.len(),
                     weak.len(),
-                    listed(&words)
+                    listed(", ", &words)
                 ),
             )
         },
@@ -206,10 +206,11 @@ pub const CLAIMS: &[Claim] = &[
                 Key::new(QUASIGROUP, TemperatureBQuantity::HoldTwenty),
             ];
             let compared = numbers(facts, &temperature_b::ITEM, keys)?;
-            let ends = [Z5, QUASIGROUP].map(|task| {
-                let (least, most) = curricula(facts, task);
-                format!("T = {least} to {most} on {}", name(task.id))
-            });
+            let mut ends = Vec::new();
+            for task in [Z5, QUASIGROUP] {
+                let (least, most) = curricula(facts, task)?;
+                ends.push(format!("T = {least} to {most} on {}", name(task.id)));
+            }
             Ok(Decided {
                 evidence: format!(
                     "{}; curricula end at {}",
@@ -238,12 +239,18 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let found = CurriculumNetworks::of(facts)?;
             let strong = strong(facts).count();
+            let fleets = &facts.records.fleets;
+            let all = match fleets.trained_with_curriculum() {
+                Some(true) => "all",
+                Some(false) => "none",
+                None => return Err(unsaid(TRAINED.name, "lengths")),
+            };
             let regulator_fails = 2 * found.solved(false).successes < found.solved(false).trials;
             networks(found.fewest(), 16).told(
                 &[Some(regulator_fails), found.raises(), Some(found.solves())],
                 format!(
-                    "{}; all {strong} networks of fig:temperature_untied_b at a coefficient above {WEAK} have the \
-                     curriculum",
+                    "{}; of the {strong} networks of fig:temperature_untied_b at a coefficient above {WEAK} {all} \
+                     have the curriculum",
                     found.said()
                 ),
             )
@@ -379,8 +386,8 @@ impl<'a> CurriculumNetworks<'a> {
     pub fn said(&self) -> String {
         let word = |curriculum| {
             let summary = Summary::of(&self.accuracies(curriculum));
-            let mean = summary.map_or(f64::NAN, |summary| summary.mean);
-            format!("{} ({mean:.3} on average)", of(self.solved(curriculum)))
+            let mean = summary.map(|summary| format!(" ({:.3} on average)", summary.mean));
+            of(self.solved(curriculum)) + &mean.unwrap_or_default()
         };
         format!(
             "Networks at the coefficient 0.3 on parity with correlated inputs (repeats of probability 9/10) that end above \
@@ -435,15 +442,6 @@ pub fn name(task: &str) -> &str {
     }
 }
 
-/// What follows a count, where there is something.
-fn listed(words: &[String]) -> String {
-    if words.is_empty() {
-        String::new()
-    } else {
-        format!(", {}", words.join(", "))
-    }
-}
-
 /// The networks of a task at a coefficient that end above 0.95 at T = 8.
 pub fn succeed(facts: &ReproductionFacts, task: ClassId, c: f64) -> Proportion {
     let own: Vec<&Trained> = temperature_b::of(facts.records, task, |other| other == c).collect();
@@ -455,11 +453,20 @@ pub fn succeed(facts: &ReproductionFacts, task: ClassId, c: f64) -> Proportion {
 }
 
 /// The shortest and the longest length that the curricula of a task reached at 0.3.
-pub fn curricula(facts: &ReproductionFacts, task: ClassId) -> (usize, usize) {
+pub fn curricula(facts: &ReproductionFacts, task: ClassId) -> Result<(usize, usize), Absent> {
     let own = temperature_b::of(facts.records, task, |c| c == 0.3);
     let lengths: Vec<usize> = own.map(|model| model.length).collect();
-    let least = lengths.iter().min().copied().unwrap_or(0);
-    (least, lengths.into_iter().max().unwrap_or(0))
+    let ends = lengths
+        .iter()
+        .min()
+        .copied()
+        .zip(lengths.iter().max().copied());
+    ends.ok_or_else(|| Absent::Runs(format!("networks of {} at 0.3", name(task.id))))
+}
+
+/// The p-value of a comparison, in words.
+pub fn chance_of(row: &Row) -> String {
+    row.p.map_or_else(|| "no test".to_owned(), chance)
 }
 
 /// A p-value, in words.
