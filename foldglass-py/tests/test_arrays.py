@@ -187,7 +187,15 @@ def test_objectives_have_their_derivatives(paper: fg.Class, tmp_path) -> None:
         found, derivative = fg.objective_batch(paper, batch, name)
         np.testing.assert_allclose(found, rewards + offset, rtol=1e-13)
         np.testing.assert_allclose(derivative, values, rtol=1e-11, atol=1e-15)
-    found, derivative = fg.objective_batch(paper, batch, "pass@2")
+    room = (np.empty(3), np.empty(batch.shape))
+    for name in (None, "pass@2"):
+        found, derivative = fg.objective_batch(paper, batch, name)
+        again = fg.objective_batch(paper, batch, name, out=room)
+        assert again[0] is room[0] and again[1] is room[1]
+        np.testing.assert_array_equal(again[0], found)
+        np.testing.assert_array_equal(again[1], derivative)
+    with pytest.raises(ValueError, match=r"derivatives must be a contiguous.*\(3, 80, 5\)"):
+        fg.objective_batch(paper, batch, out=(room[0], room[1][:2]))
     fg.Policy(paper, batch[2]).save(tmp_path / "policy.json")
     said = fg.answer("eval", policy=tmp_path / "policy.json", objective="pass@2", progress=False)
     assert found[2] == said["objective"] and derivative[2].tolist() == said["objective_values"]

@@ -134,7 +134,7 @@ fn environment(packages: Packages) -> Environment {
     let venv = Venv::prepare(name, &files).and_then(|venv| {
         if let Packages::Large = packages {
             // Its dependencies need CUDA; the tests call what works without them.
-            venv.install(["--no-deps", "openrlhf"].map(OsStr::new))?;
+            venv.install(["--no-deps", "openrlhf==0.11.2"].map(OsStr::new))?;
         }
         Ok(venv)
     });

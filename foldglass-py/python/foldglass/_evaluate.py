@@ -308,9 +308,13 @@ def evaluate_batch(space: Class, batch: ArrayLike, *, out: Evaluated | None = No
     return reward, visits, values
 
 
+#: Values of an objective and their derivatives.
+Objectives = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
 def objective_batch(
-    space: Class, batch: ArrayLike, objective: str | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    space: Class, batch: ArrayLike, objective: str | None = None, *, out: Objectives | None = None
+) -> Objectives:
     """An objective of every policy of a batch, (policies,), and its derivative by every probability, (policies, cells,
     q), both exact, on all cores.
 
@@ -322,6 +326,7 @@ def objective_batch(
         batch: Tables of probabilities, of shape (policies, cells, q); any array.
         objective: ``"pass@K"``, ``"maxrl:K"`` or ``"grpo-std"``, a mean over inputs of a function of p, the
             probability that a rollout on the input succeeds; None is J, the mean of p itself.
+        out: An earlier result of the same shapes, which is written over.
 
     Returns:
         The objective (policies,) and its derivative by every probability (policies, cells, q).
@@ -333,7 +338,9 @@ def objective_batch(
     ([0.75], (1, 10, 2))
     """
     array, tolerance = _batch(batch)
-    value, values = np.empty(len(array)), np.empty(array.shape)
+    given = (None, None) if out is None else out
+    value = room("values of the objective", given[0], (len(array),))
+    values = room("derivatives", given[1], (len(array), *space.shape))
     if objective is None:
         _native.evaluate_batch(space._native, array, tolerance, value, None, values)
     else:

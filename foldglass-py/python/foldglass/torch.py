@@ -27,8 +27,8 @@ def reward(space: Class, logits: torch.Tensor, objective: str | None = None) -> 
 
     ``objective`` replaces J by ``pass@K``, ``maxrl:K`` or ``grpo-std`` (:func:`foldglass.objective_batch`). All is
     computed in double precision on the CPU and returned in the dtype and on the device of the logits. It works under
-    ``torch.compile`` and ``torch.func.vmap``. Its gradient is exact; a second derivative
-    is refused.
+    ``torch.compile`` and ``torch.func.vmap``. Its gradient is exact; a second derivative is refused (of a compiled graph
+    by ``backward()`` alone, as PyTorch does).
 
     Args:
         space: The class.
@@ -41,46 +41,35 @@ def reward(space: Class, logits: torch.Tensor, objective: str | None = None) -> 
     if not logits.is_floating_point():
         raise TypeError(f"logits of type {logits.dtype}: a floating-point type is needed")
     check_logits(space, tuple(logits.shape))
-    value, _ = _Exact.apply(logits.to("cpu", torch.float64), space._key, objective or "")
+    # An operator costs some microseconds and is what a compiler does not look into.
+    exact: Any = _operator if torch.compiler.is_compiling() else _Exact.apply
+    value, _ = exact(logits.to("cpu", torch.float64), space._key, objective or "")
     return value.to(logits.device, logits.dtype)
 
 
-class _Exact(torch.autograd.Function):
-    """An objective of logits. The engine gives the gradient with it, so the way back is a product."""
+def _setup(ctx: Any, inputs: Any, output: tuple[torch.Tensor, torch.Tensor]) -> None:
+    # The gradient counts as differentiable, so that a second derivative gets as far as `_backward`: it would be taken for 0.
+    ctx.save_for_backward(output[1])
+    ctx.set_materialize_grads(False)
 
-    @staticmethod
-    def forward(logits: torch.Tensor, space: str, objective: str) -> tuple[torch.Tensor, torch.Tensor]:
-        # An operator costs some microseconds and is what a compiler does not look into.
-        objective_of = _operator if torch.compiler.is_compiling() else _objective
-        found: tuple[torch.Tensor, torch.Tensor] = objective_of(logits, space, objective)
-        return found
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: tuple[torch.Tensor, torch.Tensor]) -> None:
-        ctx.save_for_backward(output[1])
-        # The gradient counts as differentiable so that a second derivative is refused: it would be taken for 0.
-        # Compiled graphs refuse it themselves.
-        if torch.compiler.is_compiling():
-            ctx.mark_non_differentiable(output[1])
-        else:
-            ctx.set_materialize_grads(False)
+def _backward(
+    ctx: Any, outer: torch.Tensor | None, second: torch.Tensor | None
+) -> tuple[torch.Tensor | None, None, None]:
+    """The engine gives the gradient with the objective, so the way back is a product."""
+    if second is not None:
+        raise RuntimeError("foldglass.torch.reward has a first derivative only, and a second one was asked for")
+    (gradient,) = ctx.saved_tensors
+    return None if outer is None else outer[..., None, None] * gradient, None, None
 
-    @staticmethod
-    def backward(ctx: Any, outer: torch.Tensor | None, second: Any) -> tuple[torch.Tensor | None, None, None]:
-        if second is not None and not torch.compiler.is_compiling():
-            raise RuntimeError("foldglass.torch.reward has a first derivative only, and a second one was asked for")
-        if outer is None:
-            return None, None, None
-        (gradient,) = ctx.saved_tensors
-        return outer[..., None, None] * gradient, None, None
 
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], logits: torch.Tensor, space: str, objective: str
-    ) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[int, int]]:
-        axis = in_dims[0]
-        assert axis is not None, "logits are the one tensor"
-        return _Exact.apply(logits.movedim(axis, 0), space, objective), (0, 0)
+def _vmap(
+    info: Any, in_dims: tuple[int | None, ...], logits: torch.Tensor, space: str, objective: str
+) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[int, int]]:
+    axis = in_dims[0]
+    assert axis is not None, "logits are the one tensor"
+    exact: Any = _operator if torch.compiler.is_compiling() else _Exact.apply
+    return exact(logits.movedim(axis, 0), space, objective), (0, 0)
 
 
 def _objective(logits: torch.Tensor, space: str, objective: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -98,6 +87,22 @@ _operator = torch.library.custom_op(
     mutates_args=(),
     schema="(Tensor logits, str space, str objective) -> (Tensor, Tensor)",
 )
+
+
+class _Exact(torch.autograd.Function):
+    """The same without the operator."""
+
+    @staticmethod
+    def forward(logits: torch.Tensor, space: str, objective: str) -> tuple[torch.Tensor, torch.Tensor]:
+        return _objective(logits, space, objective)
+
+    setup_context = staticmethod(_setup)
+    backward = staticmethod(_backward)
+    vmap = staticmethod(_vmap)
+
+
+_operator.register_autograd(_backward, setup_context=_setup)
+_operator.register_vmap(_vmap)
 
 
 @_operator.register_fake

@@ -73,6 +73,17 @@ def test_it_works_in_one_compiled_graph(backend: str) -> None:
         torch.testing.assert_close(ours.grad, plain.grad)
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_a_second_derivative_is_refused_in_a_compiled_graph_too(backend: str) -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(lambda given: fgt.reward(SPACE, given), backend=backend, fullgraph=True)
+    table = logits()
+    (gradient,) = torch.autograd.grad(compiled(table), table, create_graph=True)
+    # By backward(): of no compiled function does PyTorch notice it in torch.autograd.grad with its inputs named.
+    with pytest.raises(RuntimeError, match="a first derivative only|does not currently support double backward"):
+        (gradient.square().sum() + table.square().sum()).backward()
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_results_stay_on_the_device_of_the_logits(device: str) -> None:
     table = logits(2).detach().to(device).requires_grad_()
@@ -137,6 +148,9 @@ def test_the_example_learns() -> None:
     found = names["main"]()
     assert found["maxrl:16"][-1] > 0.99 and found["J"][-1] > 0.6
     assert found["J"][0] == found["maxrl:16"][0] < 0.4
+    page = (Path(__file__).parents[3] / "docs/bridges.md").read_text()
+    assert f"trained on J ends at {found['J'][-1]:.4f} (PyTorch, seed 0, {len(found['J']) - 1} steps)" in page
+    assert f"on `maxrl:16` at {found['maxrl:16'][-1]:.4f}." in page
 
 
 def test_the_page_on_pytorch_runs(run_section) -> None:
