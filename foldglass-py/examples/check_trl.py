@@ -22,6 +22,16 @@ from datasets import Dataset
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 TYPES = ["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"]
+#: The settings that each is asked with; the others are the defaults, of which importance_sampling_level is "token".
+SETTINGS = [
+    {},
+    {"importance_sampling_level": "sequence"},
+    {"scale_rewards": "batch"},
+    {"scale_rewards": "none"},
+    {"beta": 0.04},
+    {"beta": 0.04, "use_bias_correction_kl": False},
+    {"beta": 0.04, "importance_sampling_level": "sequence"},
+]
 
 
 def trainer(loss_type: str, directory: Path, beta: float = 0.0, **settings: Any) -> trl.GRPOTrainer:
@@ -104,6 +114,6 @@ def check(loss_type: str, **settings: Any) -> fg.oracle.OracleReport:
 if __name__ == "__main__":
     print(f"TRL {trl.__version__}, torch {torch.__version__}\n")
     for loss_type in sys.argv[1:] or TYPES:
-        for words in ({}, {"scale_rewards": "batch"}, {"scale_rewards": "none"}, {"beta": 0.04}):
-            report = check(loss_type, **words)
-            print(f"=== loss_type={loss_type} {words}\n{report}\n")
+        for settings in SETTINGS:
+            words = ", ".join(f"{name}={value}" for name, value in {"loss_type": loss_type, **settings}.items())
+            print(f"=== {words}\n{check(loss_type, **settings)}\n", flush=True)

@@ -2,11 +2,15 @@
 
 import itertools
 import math
+import re
+from pathlib import Path
 
 import foldglass as fg
 import numpy as np
 import pytest
 from foldglass import _conventions, oracle
+
+ROOT = Path(__file__).parents[2]
 
 SPACES = [
     fg.Class(fg.Task("z:2", [1, 2])),
@@ -249,3 +253,83 @@ def test_mistakes_are_named() -> None:
 def test_the_section_of_the_documentation_runs(run_section, capsys) -> None:
     assert run_section("The oracle")["report"].agrees
     assert "The loss is dr-grpo, token-mean." in capsys.readouterr().out
+
+
+def test_the_recipe_runs() -> None:
+    recipe = (ROOT / "docs/recipes.md").read_text().split("\n## Is my trainer's gradient right?\n")[1].split("\n## ")[0]
+    (code,) = re.findall(r"^```python\n(.*?)^```", recipe, re.DOTALL | re.MULTILINE)
+    names: dict = {}
+    exec(code, names)
+    report = names["report"]
+    assert f"this loss is `{report.advantage}`, `{report.aggregation}`" in recipe and report.agrees
+
+
+def committed(name: str) -> tuple[str, dict[str, str]]:
+    """The first line of a committed output of an example, and its reports by their titles."""
+    first, *reports = (ROOT / "results" / name).read_text().split("\n=== ")
+    return first.strip(), {title: report for title, _, report in (one.partition("\n") for one in reports)}
+
+
+def nearest(report: str) -> float:
+    """The distance in the first row of the first table of a report."""
+    table = report.split("  advantage")[1].splitlines()
+    return float(re.search(r"\d\.\d\de[-+]\d\d", table[1])[0])
+
+
+def test_the_page_states_what_the_committed_outputs_have() -> None:
+    page = (ROOT / "docs/bridges.md").read_text().split("\n## The oracle\n")[1].split("\n## ")[0]
+    trl_versions, trl = committed("oracle-trl.txt")
+    verl_versions, verl = committed("oracle-verl.txt")
+    for words in (*trl_versions.split(", "), *verl_versions.split(", ")):
+        library, version = words.replace("torch", "PyTorch").split("+")[0].split()
+        assert f"{library} {version}" in page
+    # The table of aggregations, by every report on one of its names.
+    in_table = re.findall(r"^\| `([a-z-]+)` \|[^|]*\|([^|]*)\|([^|]*)\|$", page, re.MULTILINE)
+    assert len(in_table) == 5
+    checked = 0
+    for aggregation, of_trl, of_verl in in_table:
+        for name in re.findall(r"`([a-z_]+)`", of_trl):
+            levels = [f"loss_type={name}", f"loss_type={name}, importance_sampling_level=sequence"]
+            for title in levels:
+                assert f"The loss is grpo (ddof 1, eps 0.0001), {aggregation}." in trl[title], title
+                checked += 1
+        for mode in re.findall(r"`([a-z-]+)`", of_verl):
+            assert f"The loss is grpo (ddof 1, eps 1e-06), {aggregation}." in verl[f"{mode}, grpo"], mode
+            checked += 1
+    assert checked == 2 * 5 + 5
+    # Distances, of all reports that name a convention.
+    def rounded(distance: float) -> float:
+        return float(f"{distance:.1e}")
+
+    known = {title: nearest(report) for title, report in trl.items() if re.search("The loss is (grpo|dr-grpo|group)", report)}
+    stated = re.search(r"is at most (\S+) in\s+TRL", page)
+    assert len(known) == 7 * 7 and rounded(max(known.values())) == float(stated[1])
+    own = {title: nearest(report) for title, report in verl.items() if "The loss is" in report}
+    single, vectorized = (rounded(own.pop(title)) for title in ("seq-mean-token-mean, grpo", "token-mean, grpo_vectorized"))
+    stated = re.search(r"In verl it is (\S+) for `seq-mean-token-mean`.*?(\S+) for `grpo_vectorized`", page, re.DOTALL)
+    assert (single, vectorized) == (float(stated[1]), float(stated[2])) and max(own.values()) <= 1e-14
+    assert not any("single batches differ" in report for report in (*trl.values(), *verl.values()))
+    # What stands out.
+    assert "The loss is 0.2 times grpo (ddof 1, eps 0.0001), token-mean." in trl["loss_type=cispo"]
+    assert "gradient of none of the known" in verl["token-mean, reinforce_plus_plus_baseline"]
+    for title, penalty in (
+        ("loss_type=grpo, beta=0.04", "k2"),
+        ("loss_type=grpo, beta=0.04, use_bias_correction_kl=False", "k3"),
+        ("loss_type=cispo, beta=0.04", "k2"),
+    ):
+        first = trl[title].split("  penalty")[1].splitlines()[1].split()
+        assert first[0] == penalty and first[-1] == "0.04", title
+    far = {}
+    for title in trl:
+        if title.endswith("beta=0.04, importance_sampling_level=sequence"):
+            first = trl[title].split("  penalty")[1].splitlines()[1].split()
+            assert first[0] == "k2"
+            far[title.split(",")[0].removeprefix("loss_type=")] = float(first[2])
+    stated = re.search(r"nearest, (\S+) \(`grpo`, `sapo`\) to (\S+) \(`dr_grpo`, `luspo`\) away", page)
+    least, most = float(stated[1]), float(stated[2])
+    assert least - 5e-4 < far["grpo"] == far["sapo"] == min(far.values()) < least + 5e-4
+    assert most - 5e-4 < far["dr_grpo"] == far["luspo"] == max(far.values()) < most + 5e-4
+    for penalty, found in (("k1", "k1"), ("k2", "k2"), ("k3", "k3"), ("k1+", "k2"), ("k3+", "k2"), ("abs", "abs")):
+        first = verl[f"token-mean, grpo, KL {penalty}"].split("  penalty")[1].splitlines()[1].split()
+        assert (first[0], first[-1]) == (found, "0.1"), penalty
+        assert float(first[2]) <= (2.1e-13 if penalty == "k1" else 1e-14), penalty

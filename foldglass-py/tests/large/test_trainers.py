@@ -55,6 +55,26 @@ def test_the_loss_types_of_trl_are_told_apart(loss_type: str, aggregation: str, 
     assert report.agrees == (factor == 1) and report.padding == 0 and not report.ordered
 
 
+@pytest.mark.parametrize("loss_type, aggregation", [("grpo", "sequence-mean"), ("luspo", "sequence-sum")])
+def test_the_level_of_importance_sampling_changes_nothing_on_own_rollouts(loss_type: str, aggregation: str) -> None:
+    pytest.importorskip("trl")
+    report = example("check_trl").check(loss_type, importance_sampling_level="sequence")
+    assert report.aggregation == aggregation and report.agrees and report.best.identical
+
+
+def test_the_committed_outputs_are_of_the_versions_that_are_tested() -> None:
+    trl, verl = pytest.importorskip("trl"), pytest.importorskip("verl")
+    for name, library, version in (("trl", "TRL", trl.__version__), ("verl", "verl", verl.__version__)):
+        with (PACKAGE.parent / f"results/oracle-{name}.txt").open() as file:
+            assert file.readline().startswith(f"{library} {version}, torch {torch_version()}")
+
+
+def torch_version() -> str:
+    import torch
+
+    return torch.__version__.split("+")[0]
+
+
 @pytest.mark.parametrize(
     "scale_rewards, advantage",
     [("batch", "group mean, batch deviation (ddof 1, eps 0.0001)"), ("none", "dr-grpo")],
