@@ -29,6 +29,7 @@ import numpy as np
 from evaluate_numpy import prepare_plain
 
 CASE = "evaluate_untied_0_3_T7"
+ROLLOUTS, LENGTH = 8192, 7
 
 
 def seconds(call, least=0.2) -> float:
@@ -43,11 +44,11 @@ def seconds(call, least=0.2) -> float:
     return statistics.median(times)
 
 
-def core() -> float:
+def core(case: str = CASE) -> float:
     """The same in Rust."""
-    command = ["cargo", "bench", "--quiet", "-p", "foldglass", "--bench", "core", "--", "--json", CASE]
-    line = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return json.loads(line)["median_s"]
+    command = ["cargo", "bench", "--quiet", "-p", "foldglass", "--bench", "core", "--", "--json", case]
+    lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return json.loads(lines.splitlines()[0])["median_s"]
 
 
 def table_of(tables) -> np.ndarray:
@@ -105,8 +106,8 @@ def fresh_arrays() -> None:
 
 
 def main(rounds: int) -> None:
-    space = fg.Class(fg.Task("quasigroup", 7), window=(0, 3))
-    rows = table_of(fold.test_policy(fold.untied_class(0, 3, 7)))
+    space = fg.Class(fg.Task("quasigroup", LENGTH), window=(0, 3))
+    rows = table_of(fold.test_policy(fold.untied_class(0, 3, LENGTH)))
     policy, evaluator = fg.Policy(space, rows), fg.Evaluator(space)
     kept, single = evaluator.evaluate(policy), rows.astype(np.float32)
 
@@ -130,6 +131,10 @@ def main(rounds: int) -> None:
         "1,000 small policies, `rewards(batch)`, one thread": lambda: seconds(
             lambda: fg.rewards(small, batch)
         ),
+        "8,192 rollouts, core (Rust), one thread": lambda: core("rollouts_0_3_T7"),
+        "8,192 rollouts, `policy.rollouts`, one thread": lambda: seconds(
+            lambda: policy.rollouts(ROLLOUTS, rng=1, threads=1)
+        ),
     }
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
@@ -140,6 +145,8 @@ def main(rounds: int) -> None:
     print(f"| from Python, median of {rounds} rounds | time | |\n|---|--:|--:|")
     for name, median in medians.items():
         ratio = f"{numpy / median:.1f} × NumPy" if "1,000" in name else f"{median / base:.2f} × the core"
+        if "rollouts" in name:
+            ratio = f"{1e-6 * ROLLOUTS * LENGTH / median:.0f} million tokens a second"
         print(f"| {name} | {1e6 * median:,.0f} µs | {ratio} |")
 
 

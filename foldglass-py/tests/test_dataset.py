@@ -58,6 +58,16 @@ def test_lengths_keep_the_weights_of_the_task_or_are_refused() -> None:
         fg.rows(weighted, [1, 4])
 
 
+def test_rows_of_a_process_reward_are_refused() -> None:
+    # Its lengths must not hide it: other lengths make a task of their own.
+    for lengths in (None, 2):
+        with pytest.raises(ValueError, match='Task.*rewards single steps.*reward="final"'):
+            fg.rows(fg.Task("z:3", 2, reward="process"), lengths, n=2)
+    space = fg.Class(fg.Task("z:3", 2, reward="process:1,2"))
+    with pytest.raises(ValueError, match="a code of.*one of the task"):
+        fg.rows(fg.Task("z:3", 2), n=2, code=fg.Code(space, [0] * space.cells))
+
+
 def test_rows_become_lines_and_dicts(tmp_path) -> None:
     drawn = fg.rows(TASK, n=4, rendering="words")
     drawn.write_jsonl(tmp_path / "rows.jsonl")

@@ -91,6 +91,12 @@ class Task:
         return hash(repr(self))
 
 
+def refuse_process(task: Task) -> None:
+    """Refuses a process reward where the last token alone is paid for."""
+    if task.reward != "final":
+        raise ValueError(f"{task!r} rewards single steps: a task that rewards the last token is needed, reward=\"final\"")
+
+
 def _is_file(name: str) -> bool:
     return name.startswith("file:") or name.endswith(".json")
 

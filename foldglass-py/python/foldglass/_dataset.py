@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ._class import Class, Code, Task
+from ._class import Class, Code, Task, refuse_process
 from ._commands import ask, flags_of, folder, write_table
 from ._frames import Framed
 from ._given import of_type, whole
@@ -105,7 +105,7 @@ def rows(
     Row number i is the same in every call with one ``rng``. ``foldglass dataset`` writes the same rows for trainers.
 
     Args:
-        task: The task that the inputs are of.
+        task: The task that the inputs are of, whose reward is that of the last token: a row has one target.
         lengths: Lengths in place of the task's. Those of a task with ``length_weights`` keep their weights, and no others
             are accepted.
         n: The number of rows.
@@ -125,6 +125,7 @@ def rows(
     True
     """
     of_type("task", task, Task, 'Task("z:3", [1, 2, 3])')
+    refuse_process(task)
     if lengths is not None:
         task = _of_lengths(task, lengths)
     if split not in ("train", "test"):
@@ -135,8 +136,9 @@ def rows(
         if code is not None:
             given = ["--code", str(write_table(code, place / "code.json"))]
             posed = Class(task, tied=True).spec
-            if any(code.space.spec.get(name) != posed.get(name) for name in ("square", "lengths", "inputs", "length_weights")):
-                raise ValueError(f"a code of {code.space!r}: one of the task, its lengths and its law is needed")
+            stated = ("square", "lengths", "inputs", "length_weights", "reward")
+            if any(code.space.spec.get(name) != posed.get(name) for name in stated):
+                raise ValueError(f"a code of {code.space!r}: one of the task, its lengths, its law and its reward is needed")
         else:
             given = Class(task, tied=True).flags(place)
         flags = flags_of({**counts, "first": whole("first", first), "seed": seed, "rendering": rendering})

@@ -21,7 +21,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ._class import Class, Task
+from ._class import Class, Task, refuse_process
 from ._dataset import Row, rows
 from ._given import of_type, whole
 
@@ -59,6 +59,7 @@ class _Rollouts:
 
     def __init__(self, task: Task, count: int) -> None:
         of_type("task", task, Task, 'Task("z:3", [1, 2, 3])')
+        refuse_process(task)
         self.q, self.longest = Class(task, tied=True).q, max(task.lengths)
         self.space = gymnasium.spaces.MultiDiscrete(np.full(2 * self.longest, self.q + 1))
         self.seen = np.full((count, 2 * self.longest), self.q, dtype=np.int64)

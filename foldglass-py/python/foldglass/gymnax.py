@@ -23,7 +23,7 @@ from flax import struct
 from gymnax.environments import environment, spaces
 from numpy.typing import NDArray
 
-from ._class import Class, Task
+from ._class import Class, Task, refuse_process
 from ._given import of_type
 
 __all__ = ["EnvParams", "EnvState", "Fold"]
@@ -66,6 +66,7 @@ class Fold(environment.Environment[EnvState, EnvParams]):
     def __init__(self, task: Task) -> None:
         super().__init__()
         of_type("task", task, Task, 'Task("z:3", [1, 2, 3])')
+        refuse_process(task)
         spec = Class(task, tied=True).spec
         self.q, self.longest = len(spec["square"]), max(spec["lengths"])
         self._square = np.array(spec["square"], dtype=np.int32)

@@ -23,6 +23,19 @@ def test_gymnasium_checks_the_environment() -> None:
         env.unwrapped.step(3)
 
 
+def test_a_process_reward_is_refused_by_every_environment() -> None:
+    task = fg.Task("z:3", 2, reward="process")
+    gymnasium = pytest.importorskip("gymnasium")
+    for make in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(ValueError, match="rewards single steps"):
+            make("foldglass.gymnasium:foldglass/Fold-v0", task=task)
+    pytest.importorskip("gymnax")
+    from foldglass.gymnax import Fold
+
+    with pytest.raises(ValueError, match="rewards single steps"):
+        Fold(task)
+
+
 def test_gymnasium_pays_for_the_fold_at_the_last_step() -> None:
     gymnasium = pytest.importorskip("gymnasium")
     env = gymnasium.make("foldglass.gymnasium:foldglass/Fold-v0", task=TASK)
