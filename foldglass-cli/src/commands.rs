@@ -43,6 +43,7 @@ pub mod tree;
 use std::io::Write;
 
 use clap::Subcommand;
+use schemars::Schema;
 
 use crate::cli::Invocation;
 use crate::error::Error;
@@ -67,6 +68,12 @@ macro_rules! commands {
         ];
 
         impl Command {
+            /// The schema of what commands print under `--json`; those that write by themselves are not among them.
+            pub fn schemas() -> Vec<(&'static str, Schema)> {
+                let all = [$($((stringify!($name), commands!(@schema $args $(, $run)?)),)+)+];
+                all.into_iter().filter_map(|(name, schema)| Some((name, schema?))).collect()
+            }
+
             /// Does what was asked and writes its report.
             pub fn run(&self, invocation: &Invocation, out: &mut dyn Write) -> Result<(), Error> {
                 match self {
@@ -74,6 +81,12 @@ macro_rules! commands {
                 }
             }
         }
+    };
+    (@schema $args:ty) => {
+        Some(output::schema_by(|args: &$args, settings| args.run(settings)))
+    };
+    (@schema $args:ty, $run:path) => {
+        None
     };
     (@run $args:ident, $invocation:ident, $out:ident) => {
         output::write(&$args.run(&$invocation.settings)?, $invocation, $out)

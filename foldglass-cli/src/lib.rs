@@ -9,6 +9,7 @@ mod commands;
 mod flags;
 mod output;
 mod program;
+mod schema;
 mod settings;
 #[cfg(test)]
 mod spelling;
@@ -27,6 +28,7 @@ use settings as cli;
 
 pub use foldglass_report::error::{Error, Fault};
 pub use foldglass_report::progress::Host;
+pub use schema::schemas;
 
 /// Runs the program: reads the arguments, its name first, and gives the exit code.
 pub fn run_program(args: impl IntoIterator<Item = OsString>) -> u8 {

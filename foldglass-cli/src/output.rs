@@ -4,6 +4,8 @@ use std::io::{self, BufWriter, Write};
 
 use foldglass::ClassSpec;
 use foldglass_study::Fields;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use crate::cli::{GlobalArgs, Invocation};
@@ -14,7 +16,7 @@ pub use crate::report::Report;
 pub use crate::report::words::{counted, number};
 
 /// What every JSON object carries beside its report.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Envelope<'a, R: Serialize> {
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<ClassSpec>,
@@ -24,6 +26,19 @@ struct Envelope<'a, R: Serialize> {
     settings: Fields,
     #[serde(flatten)]
     report: &'a R,
+}
+
+/// The schema of the JSON object of a command that reports so.
+pub fn schema_by<'a, A, R: Report + 'a>(_: impl Fn(&A, &GlobalArgs) -> Result<R, Error>) -> Schema {
+    schema::<R>()
+}
+
+/// The schema of the JSON object that has this report.
+pub fn schema<'a, R: Report + 'a>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings
+        .into_generator()
+        .into_root_schema_for::<Envelope<'a, R>>()
 }
 
 /// Writes the report in the form asked for.

@@ -8,12 +8,13 @@ use crate::philox::Purpose;
 use crate::settings::Decoding;
 use foldglass::support::memory::Bytes;
 use foldglass::support::watch::Stop;
+use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 /// How a fleet computes its MLPs on a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
     /// Activations in bf16, weights and sums in single precision; needs compute capability 9.
@@ -24,7 +25,7 @@ pub enum Precision {
 }
 
 /// Everything of a model that training changes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ModelState {
     /// The weights.
     pub weights: Vec<f32>,
@@ -58,7 +59,7 @@ impl ModelState {
 }
 
 /// What one training step of one model came to.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Deserialize)]
 pub struct StepRecord {
     /// The loss.
     pub loss: f64,
@@ -70,6 +71,7 @@ pub struct StepRecord {
     pub gradient_norm: f64,
     /// The divergence of a token from the prior, on average, in nats; none without a prior.
     #[serde(default)]
+    #[schemars(skip_serializing_if = "Option::is_none")]
     pub kl: Option<f64>,
 }
 

@@ -13,10 +13,11 @@ use crate::lesson::{Lesson, all_inputs};
 use crate::session::{Course, Session, other_networks};
 use crate::settings::ModelSettings;
 use foldglass::model::operation::Operation;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Networks along stretches of codes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Trail {
     /// For every stretch, the weights of its networks so far.
     pub weights: Vec<Vec<Vec<f32>>>,
@@ -215,7 +216,7 @@ fn exact(
 }
 
 /// The reward along a straight line between two networks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LineReward {
     /// The inputs answered rightly at every point, both ends included, of q^T.
     pub right: Vec<u64>,

@@ -15,11 +15,12 @@ use crate::settings::{BatchLengths, Decoding, Evaluation, FleetSettings, Gate, M
 use crate::shape::NetworkShape;
 use crate::weights::{WeightLaw, Weights};
 use foldglass::model::operation::Operation;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 /// How networks are distilled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Distillation {
@@ -71,7 +72,7 @@ pub struct Pupil {
 }
 
 /// What became of a network so far.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PupilProgress {
     /// The network's number.
     pub pupil: usize,
@@ -174,7 +175,7 @@ pub struct Pupils {
 }
 
 /// A measurement of a network under way.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PupilMeasurement {
     /// Updates it was given.
     pub steps: u64,

@@ -7,13 +7,14 @@ use crate::philox::Purpose;
 use crate::session::{Course, Session, other_networks, restore, states};
 use crate::settings::{BatchLengths, Decoding, FleetSettings, GateLengths, Keep, ModelSettings};
 use crate::weights::Weights;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 pub use crate::error::FleetError;
 
 /// A point of a model's curve, taken when the gate is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CurvePoint {
     /// The model's number in the fleet.
     pub model: usize,
@@ -30,7 +31,7 @@ pub struct CurvePoint {
 
 /// A model at its best gate: the longest length of the curriculum, there the highest accuracy that the
 /// gate saw, the first of equals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Best {
     /// Steps made so far.
     pub step: u64,
@@ -57,7 +58,7 @@ pub struct Curriculum {
 }
 
 /// What is saved of a fleet.
-#[derive(Serialize, Deserialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 pub struct SavedCurriculum {
     /// As TOML: tagged settings need a format that names its fields.
     settings: String,

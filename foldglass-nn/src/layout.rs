@@ -5,10 +5,11 @@
 //! lines of positions, which is all that the fast forms need ([`Geometry`]); [`Layout::sequence`]
 //! is the sequence itself, which is what the dense reference reads.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where inputs and emitted tokens stand, and what a step sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// x_1..x_T SEP y_1..y_T.

@@ -9,12 +9,13 @@ use crate::settings::{FleetSettings, ModelSettings};
 use foldglass::Allowance;
 use foldglass::support::memory::Bytes;
 use foldglass::support::watch::Stop;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use thiserror::Error;
 
 /// The back end that a person asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// A GPU where one can be used, else the processor.
@@ -27,7 +28,7 @@ pub enum Place {
 }
 
 /// A back end that computes: what a run must be taken up on to go on as it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Machine {
     /// The processor.

@@ -6,6 +6,7 @@
 use crate::settings::{FleetSettings, ModelSettings, SettingsError};
 use crate::weights::{Weights, WeightsError};
 use foldglass::model::operation::Operation;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -38,7 +39,7 @@ pub enum OriginError {
 const FORMAT: &str = "foldglass-weights/1";
 
 /// The form of an origin in a weight file, and of a model in a checkpoint.
-#[derive(Serialize, Deserialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 pub(crate) struct StoredModel {
     seed: u64,
     rows: Vec<Vec<i64>>,
@@ -69,7 +70,7 @@ impl StoredModel {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 struct Note {
     format: String,
     step: u64,

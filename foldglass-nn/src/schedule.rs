@@ -1,10 +1,11 @@
 //! Says how the learning rate and the entropy coefficient change over a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 /// The share of the learning rate that a step has: a linear rise, then half a cosine.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateSchedule {
     /// Steps over which the rate rises linearly from 0 to its full value.
@@ -36,7 +37,7 @@ impl RateSchedule {
 }
 
 /// A coefficient that falls, or rises, from a model's own to a final value.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EntropyDecay {
     /// How it gets there.
@@ -48,7 +49,7 @@ pub struct EntropyDecay {
 }
 
 /// How a coefficient gets from one value to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DecayKind {
     /// By equal differences.

@@ -7,11 +7,12 @@ use crate::shape::{NetworkShape, ShapeError};
 use crate::weights::{WeightLaw, Weights};
 use foldglass::model::inputs::{InputError, InputLaw};
 use foldglass::model::operation::{Operation, OperationError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Everything the models of a fleet share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct FleetSettings {
@@ -116,7 +117,7 @@ impl Default for FleetSettings {
 }
 
 /// Which lengths a batch has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BatchLengths {
     /// Uniform on 1..n, n starting at `start` and raised by the gate.
@@ -190,7 +191,7 @@ impl BatchLengths {
 }
 
 /// For what a length is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LengthDraw {
     /// Every sample has its own.
@@ -201,7 +202,7 @@ pub enum LengthDraw {
 }
 
 /// When the curriculum goes on to n + 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gate {
     /// Asked every so many updates.
@@ -229,7 +230,7 @@ impl Default for Gate {
 }
 
 /// How an answer is decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decoding {
     /// The likeliest symbol at every step, the least of equals.
@@ -240,7 +241,7 @@ pub enum Decoding {
 }
 
 /// The lengths of the gate's samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateLengths {
     /// Those of training.
@@ -251,7 +252,7 @@ pub enum GateLengths {
 }
 
 /// What the entropy coefficient c multiplies; H is exact over the q symbols, the prefix given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntropyForm {
     /// The mean of H over all emitted tokens of the batch.
@@ -266,7 +267,7 @@ pub enum EntropyForm {
 }
 
 /// What is optimised; braces without fields, so that unknown keys are refused there too.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TrainingMethod {
     /// REINFORCE with the batch mean as baseline, summed over tokens.
@@ -286,7 +287,7 @@ pub enum TrainingMethod {
 }
 
 /// Emitted tokens relabelled by a permutation, drawn for a sample and held for all its steps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRelabelling {
     /// Which permutations.
@@ -298,7 +299,7 @@ pub struct TokenRelabelling {
 }
 
 /// Which permutations of the q symbols are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Permutation {
     /// An exchange of two different symbols.
@@ -308,7 +309,7 @@ pub enum Permutation {
 }
 
 /// Batches are gathered into one update until enough samples were right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adaptive {
     /// Samples that must have been right.
@@ -318,7 +319,7 @@ pub struct Adaptive {
 }
 
 /// Adam's constants.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adam {
     /// Memory of the mean.
@@ -340,7 +341,7 @@ impl Default for Adam {
 }
 
 /// The test at the end: greedy accuracy on fresh inputs of one length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evaluation {
     /// The length.
@@ -359,7 +360,7 @@ impl Default for Evaluation {
 }
 
 /// What REINFORCE subtracts from the return of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Baseline {
     /// The mean over the batch.
@@ -370,7 +371,7 @@ pub enum Baseline {
 }
 
 /// Which weights of a model are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
     /// Those of the last step.
@@ -383,7 +384,7 @@ pub enum Keep {
 /// A reference network, and how strongly models are held to it: the objective loses `coefficient` times
 /// KL(pi || prior), the divergence of a token's policy from the reference's on the same prefix, averaged or
 /// summed over tokens as [`EntropyForm`] has it for the entropy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prior {
     /// What multiplies the divergence.
@@ -404,7 +405,7 @@ impl Prior {
 }
 
 /// The network of a prior.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PriorNetwork {
     /// Every model's own, before its first step.

@@ -4,6 +4,7 @@
 //! has 791,296 parameters in 11 tensors. All weights of a model are one flat list, tensor after
 //! tensor, each row-major as (inputs, outputs): a layer is `x @ W`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use thiserror::Error;
@@ -15,7 +16,7 @@ pub const NORM_EPSILON: f64 = 1e-6;
 pub const ROTARY_BASE: f64 = 10_000.0;
 
 /// What a norm, always without bias, divides by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Norm {
     /// The root of the mean square.
@@ -26,7 +27,7 @@ pub enum Norm {
 }
 
 /// The sizes of a transformer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkShape {
     /// D, the width of the residual stream.

@@ -4,13 +4,14 @@ use crate::shape::{NetworkShape, Tensor};
 use foldglass::support::stream::Stream;
 use safetensors::tensor::{Dtype, SafeTensorError, TensorView};
 use safetensors::{SafeTensors, serialize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 use thiserror::Error;
 
 /// How the weights are drawn; the norms' weights are always 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 pub enum WeightLaw {
     /// As PyTorch's modules: the embedding N(0, 1), matrices uniform within 1 / sqrt(inputs).
     #[default]

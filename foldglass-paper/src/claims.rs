@@ -18,6 +18,7 @@ mod probes;
 mod sections;
 pub mod table;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -29,7 +30,7 @@ pub use facts::{Absent, ReproductionFacts};
 pub use probes::Probes;
 
 /// What the records say of a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StatementVerdict {
     /// It holds as far as it can be looked at here.
@@ -82,7 +83,7 @@ impl StatementVerdict {
 }
 
 /// What a statement that does not hold touches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Matters {
     /// A result of the paper.
@@ -128,7 +129,7 @@ impl Claim {
 }
 
 /// A statement, decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DecidedStatement {
     /// Its id.
     pub id: &'static str,

@@ -13,6 +13,7 @@ use foldglass::support::watch::{Observer, Stopped};
 use foldglass::{Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
 use foldglass_study::method::{Fields, shown};
 use foldglass_study::tables::TableOrigin;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::INTERVAL_LEVEL;
@@ -112,7 +113,7 @@ fn certify_by<C: RewardCounter>(
 }
 
 /// Verdicts on codes.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Certified {
     /// What was found of each code that was come to.
     verdicts: Vec<CodeReport>,
@@ -132,7 +133,7 @@ pub struct Certified {
 }
 
 /// What is reported of a code.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct CodeReport {
     /// The code's number.
     code: usize,
@@ -283,7 +284,7 @@ impl CodeReport {
 const WORDS: [&str; 4] = ["optimal", "certified", "bounded", "escapes"];
 
 /// The verdicts on the codes of one point of a study.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Point {
     method: String,
     kind: String,

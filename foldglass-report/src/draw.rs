@@ -7,6 +7,7 @@ mod ways;
 use std::io::{self, Write};
 
 use foldglass::{Class, ClassSpec, Code, Reward, Symbol, reward::count};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -135,7 +136,7 @@ fn comma(symbols: &[Symbol]) -> String {
 }
 
 /// What a code does on one input.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
 pub struct DrawnRollout {
     /// The input.
     pub x: Vec<Symbol>,
@@ -173,7 +174,7 @@ impl DrawnRollout {
 }
 
 /// A code that was drawn.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct DrawnCode {
     name: String,
     class: ClassSpec,
@@ -212,7 +213,7 @@ impl DrawnCode {
 }
 
 /// What was drawn.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct DrawnCodes {
     /// The codes.
     pub codes: Vec<DrawnCode>,

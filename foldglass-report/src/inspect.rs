@@ -10,6 +10,7 @@ use foldglass::landscape::anatomy::{
 use foldglass::landscape::ignored::{ignored, pairs};
 use foldglass::support::exact::RBig;
 use foldglass::{Class, ClassSpec, Code, Reward, Stream, Symbol, reward::count};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -83,7 +84,7 @@ pub fn inspect(code: Code, limits: RolloutLimits, seed: u64, defence: Defence) -
 }
 
 /// A code taken apart.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Inspected {
     aliasing: Vec<Shared>,
     /// The cells with which inputs go wrong, the most probable first.
@@ -116,7 +117,7 @@ pub struct Inspected {
 }
 
 /// What the tokens of a step stand for, on the inputs of one length.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Shared {
     aliases: bool,
     length: usize,
@@ -124,7 +125,7 @@ struct Shared {
     tokens: Vec<Token>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Token {
     states: BTreeSet<Symbol>,
     token: Symbol,
@@ -146,7 +147,7 @@ impl Shared {
 }
 
 /// Why an input is answered wrongly.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Why {
     /// The step at which it goes wrong, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,7 +171,7 @@ impl Why {
 }
 
 /// How likely something is: exactly where all inputs were looked at, else with the ends of an interval.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Likely {
     high: Option<f64>,
     low: Option<f64>,
@@ -203,7 +204,7 @@ impl Likely {
 }
 
 /// A cause, and how likely it is.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CauseShare {
     #[serde(flatten)]
     likely: Likely,
@@ -221,7 +222,7 @@ impl CauseShare {
 }
 
 /// A cell to blame for wrong answers.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct BlamedCell {
     cell: usize,
     /// The cell as (t, x, y).
@@ -275,7 +276,7 @@ impl BlamedCell {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Ignored {
     length: usize,
     /// The positions whose symbol never changes the answer; none where too many pairs of rollouts would have
@@ -283,7 +284,7 @@ struct Ignored {
     positions: Option<Vec<usize>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Step {
     cells: usize,
     constant_links: Option<usize>,
@@ -314,7 +315,7 @@ impl Step {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct WrongInput {
     cell: usize,
     #[serde(skip)]

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use foldglass::ClassSpec;
 use foldglass_study::Fields;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::table::{Format, Table};
 
-/// What a command found: it serialises to the JSON object of the contract, and has a text form.
-pub trait Report: Serialize {
+/// What a command found: it serialises to the JSON object of the contract, whose schema it has, and has a text form.
+pub trait Report: JsonSchema + Serialize {
     /// Writes the form a person reads.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
 

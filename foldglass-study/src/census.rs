@@ -14,12 +14,13 @@ pub use found::{CensusFindings, TrapKind, Traps};
 pub use store::{CensusManifest, collect};
 
 use foldglass::landscape::census::{Count, Trap};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was found in one part, as it is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PartRecord {
+pub(crate) struct PartRecord {
     /// Its number.
     part: usize,
     optimal: String,

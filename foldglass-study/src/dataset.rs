@@ -11,6 +11,7 @@ mod verl;
 use std::path::{Path, PathBuf};
 
 use foldglass::{Code, Reward, Stream, Symbol, Task};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,7 +43,7 @@ foldglass::named_enum!(Trainer {
 });
 
 /// The part of a dataset that a row belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
     /// For training.
@@ -64,7 +65,7 @@ impl Split {
 }
 
 /// One input of a task, with all that is known of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DatasetRow {
     /// The number of the row in its split.
     pub index: u64,

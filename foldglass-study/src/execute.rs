@@ -11,6 +11,7 @@ use std::time::Duration;
 use foldglass::support::memory::Bytes;
 use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Allowance, Context};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::checkpoint::{Checkpoints, StoredUnit};
@@ -62,7 +63,7 @@ impl Options {
 }
 
 /// What an execution came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Executed {
     /// The file of the records.
     pub records: PathBuf,

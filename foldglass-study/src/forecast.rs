@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use foldglass::support::watch::{Observer, Tally};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::StudyError;
@@ -17,7 +18,7 @@ use crate::plan::{Plan, Unit};
 use crate::spec::Study;
 
 /// What an execution would do.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Forecast {
     /// Runs of the shard.
     pub runs: u64,
@@ -34,7 +35,7 @@ pub struct Forecast {
 }
 
 /// What would be done of a dynamics on a class.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct SeriesForecast {
     /// The class.
     pub class: String,

@@ -59,6 +59,7 @@ mod pace;
 pub mod parallel;
 mod plan;
 mod record;
+pub mod schema;
 mod spec;
 mod summary;
 mod table;

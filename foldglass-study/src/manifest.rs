@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::replace;
@@ -13,7 +14,7 @@ use crate::record::{Record, SCHEMA, VERSION, seal, unseal};
 use crate::spec::{Parameters, Study};
 
 /// A study and what its classes and methods are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The form of the records.

@@ -184,6 +184,11 @@ impl Registry {
         self.0.push(Box::new(method));
     }
 
+    /// All methods, in the order in which they were registered.
+    pub(crate) fn methods(&self) -> impl Iterator<Item = &dyn Method> {
+        self.0.iter().map(|method| &**method)
+    }
+
     /// The method of a kind.
     pub fn find(&self, kind: &str) -> Result<&dyn Method, SettingError> {
         let found = self.0.iter().find(|method| method.kind() == kind);

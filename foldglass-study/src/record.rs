@@ -5,6 +5,7 @@
 
 use foldglass::Symbol;
 use foldglass::model::class::ClassSpec;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::digest;
@@ -17,7 +18,7 @@ pub const SCHEMA: u32 = 2;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A finished run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// The form of this record.

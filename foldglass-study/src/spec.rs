@@ -11,6 +11,7 @@ use std::path::Path;
 
 use foldglass::ClassSpec;
 use foldglass::support::memory::TooLarge;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,7 +40,7 @@ pub(crate) use lines::{Lines, Table};
 /// .unwrap();
 /// assert_eq!(study.dynamics[0].axes[0].values.len(), 5);
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// Its name.
@@ -63,7 +64,7 @@ impl PartialEq for Study {
 }
 
 /// A class of a study.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StudyClass {
     /// Its name in ids.
@@ -87,7 +88,7 @@ impl PartialEq for StudyClass {
 }
 
 /// A method with its settings, at which points, how often, on which classes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dynamics {
     /// Its name in ids.
@@ -112,7 +113,7 @@ pub struct Dynamics {
 }
 
 /// A parameter and its values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterAxis {
     /// The key.

@@ -1,6 +1,7 @@
 //! Sums up the records of a study point by point: mean with its interval, quantiles, runs at 1.
 
 use foldglass::support::stats::{Proportion, Summary, bounded_mean};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ pub const LEVEL: f64 = 0.95;
 pub const SOLVED: &str = "solved";
 
 /// What the runs of one point came to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 pub struct PointSummary {
     /// The id of the class.
     pub class: String,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use foldglass::model::class::ClassSpec;
 use foldglass::{Class, Code, Policy};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -47,7 +48,7 @@ impl From<&str> for Source {
 }
 
 /// The run that a table is of, as its file states it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 pub struct TableOrigin {
     /// The id of a study's run: class/dynamics/parameters/run; none of a run without a study.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@ use foldglass::model::class::{ClassSpec, SpecError, WIDEST};
 use foldglass::model::operation::factors;
 use foldglass::support::exact;
 use foldglass::{ExactWeights, InputLaw, Operation, RewardRule, Shape, Window};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -24,7 +25,7 @@ use crate::files::Input;
 /// let class = words.spec("".as_ref()).unwrap().lay_out().unwrap();
 /// assert_eq!(class.cells(), 4525);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassWords {
     /// The multiplication table: `z:5`, `quasigroup`, `file:PATH`, `PATH.json`.

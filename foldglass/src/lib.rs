@@ -37,10 +37,38 @@
 
 #![deny(unsafe_code)]
 
+/// Describes a type in JSON Schema as another, in whose form files have it.
+#[cfg(feature = "serde")]
+macro_rules! schema_as {
+    ($type:ty, $form:ty) => {
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                <$form as schemars::JsonSchema>::inline_schema()
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                <$form as schemars::JsonSchema>::schema_name()
+            }
+
+            fn schema_id() -> std::borrow::Cow<'static, str> {
+                <$form as schemars::JsonSchema>::schema_id()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                <$form as schemars::JsonSchema>::json_schema(generator)
+            }
+        }
+    };
+}
+#[cfg(feature = "serde")]
+pub(crate) use schema_as;
+
 /// Reads and writes a type as the text of its `FromStr` and `Display`.
 #[cfg(feature = "serde")]
 macro_rules! serde_as_text {
     ($type:ty) => {
+        crate::schema_as!($type, String);
+
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)

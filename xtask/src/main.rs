@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `wheel`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `schemas`, `wheel`.
 
 mod architecture;
 mod attack;
@@ -55,6 +55,7 @@ usage: cargo xtask <command>
   features                       lints each library that has features without them, and with each alone
   claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
   architecture                   writes the tables of modules in docs/architecture.md
+  schemas                        writes docs/schemas: the JSON Schema of each command's --json and of each file format
   copies                         writes the copies of licences, records and errata that lie in the crates
   errata [--long]                writes results/errata.json and docs/errata.md: the numbers of docs/templates/errata.md from
                                  commands, records and results/claims.json; --long also runs commands that take minutes again
@@ -94,10 +95,11 @@ fn main() -> ExitCode {
         Some(("errata", rest)) => claims::errata(rest).and_then(|()| copies::run()),
         Some(("process", [])) => claims::process(),
         Some(("copies", [])) => copies::run(),
+        Some(("schemas", [])) => test::write_schemas(),
         Some(("wheel", [])) => wheel::run(),
         Some((
             name @ ("architecture" | "book" | "copies" | "explorer" | "features" | "page"
-            | "process" | "wheel"),
+            | "process" | "schemas" | "wheel"),
             [extra, ..],
         )) => Err(Failure::Usage(format!(
             "{name} takes no argument, got {extra:?}"

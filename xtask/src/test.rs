@@ -129,6 +129,20 @@ const STATIC_PAGE: Step<'static> = step(
     ],
 );
 
+/// The test that compares the schemas writes them where it is asked to.
+const SCHEMAS: Step<'static> = Step {
+    name: "schemas",
+    args: &[
+        "test",
+        "--package",
+        "foldglass-cli",
+        "--test",
+        "cli",
+        "the_committed_schemas",
+    ],
+    env: &[("FOLDGLASS_WRITE_SCHEMAS", "1")],
+};
+
 const LICENCES: Step<'static> = step(
     "licences",
     &["deny", "check", "licenses", "sources", "bans"],
@@ -205,6 +219,11 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
         conclusion(start.elapsed().as_secs_f64(), &skipped, tier)
     );
     Ok(())
+}
+
+/// Runs `cargo xtask schemas`.
+pub fn write_schemas() -> Result<(), Failure> {
+    SCHEMAS.run()
 }
 
 /// The tests of all crates: with nextest where it is present, which nothing requires.

@@ -24,6 +24,7 @@ use foldglass_study::census::{
     CensusForecast, CensusOptions, CensusPlan, Counted, count, forecast,
 };
 use foldglass_study::parallel::{fitting, threads};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::enumerate::grouped;
@@ -312,7 +313,7 @@ fn quench(class: &Class, settings: &GlobalArgs, allowance: Allowance) -> Result<
 }
 
 /// The answer.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Benign {
     answer: &'static str,
     theorem: Option<&'static str>,

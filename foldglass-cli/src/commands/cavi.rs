@@ -10,7 +10,9 @@ use clap::Args;
 use foldglass::{Class, ClassSpec};
 use foldglass_study::method::setting::kind_of;
 use foldglass_study::method::{Setting, put};
+use foldglass_study::methods::cavi::CaviResult;
 use foldglass_study::{Fields, Record};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -106,9 +108,10 @@ fn write_record(file: JsonLines, series: &FinishedSeries, every: u64) -> Result<
 }
 
 /// What the runs came to.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct CaviReport {
     #[serde(rename = "runs", serialize_with = "runs")]
+    #[schemars(with = "Vec<CaviRun<'_>>")]
     series: FinishedSeries,
     #[serde(skip_serializing_if = "Not::not")]
     interrupted: bool,
@@ -119,10 +122,11 @@ pub struct CaviReport {
 }
 
 /// A run in the JSON: the contract's keys.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CaviRun<'a> {
     run: u64,
     #[serde(flatten)]
+    #[schemars(with = "CaviResult")]
     result: Reported<'a>,
 }
 

@@ -6,6 +6,7 @@ use clap::Args;
 use foldglass::ClassSpec;
 use foldglass::model::class::{CellKey, Class, Group, Shape};
 use foldglass::model::operation::Symbol;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::cli::GlobalArgs;
@@ -44,25 +45,26 @@ impl CellsArgs {
 }
 
 /// All cells of a class.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Cells {
     q: usize,
     count: usize,
     #[serde(rename = "cells", serialize_with = "keys")]
+    #[schemars(with = "Vec<Key>")]
     class: Class,
     #[serde(skip)]
     list: bool,
 }
 
 /// A cell as the contract writes it: SEP is null, and one remembered token needs no list.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Key {
     t: Option<usize>,
     x: Vec<Option<Symbol>>,
     y: Remembered,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 enum Remembered {
     One(Option<Symbol>),

@@ -15,8 +15,10 @@ use foldglass::support::stats::Summary;
 use foldglass::{Class, ClassSpec, Policy};
 use foldglass_study::method::setting::find;
 use foldglass_study::method::{Setting, put};
+use foldglass_study::methods::chain::ChainResult;
 use foldglass_study::tables::Source;
 use foldglass_study::{Fields, Record};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -189,9 +191,10 @@ fn write_marginals(file: JsonLines, class: &Class, series: &FinishedSeries) -> R
 }
 
 /// What the chains came to.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct ChainReport {
     #[serde(serialize_with = "listed")]
+    #[schemars(with = "Vec<Chain<'_>>")]
     chains: Chains,
     #[serde(skip_serializing_if = "Option::is_none")]
     convergence: Option<Convergence>,
@@ -208,10 +211,11 @@ struct Chains {
 }
 
 /// A chain in the JSON: the contract's keys.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Chain<'a> {
     chain: u64,
     #[serde(flatten)]
+    #[schemars(with = "ChainResult")]
     result: Reported<'a>,
     #[serde(flatten)]
     memory: Option<ChainMemory>,
@@ -239,14 +243,14 @@ fn listed<S: Serializer>(chains: &Chains, serializer: S) -> Result<S::Ok, S::Err
 }
 
 /// What the rungs of a ladder did.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Tempering {
     ladder: Value,
     runs: Vec<Rungs>,
 }
 
 /// What they did in one run.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Rungs {
     mean_rewards: Option<Value>,
     round_trips: Option<Value>,

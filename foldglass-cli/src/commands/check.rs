@@ -13,6 +13,7 @@ use foldglass::proof::check::verdict::Effort;
 use foldglass::{Allowance, Reward};
 use foldglass_study::claims::{self, Claims};
 use foldglass_study::files::Input;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -123,7 +124,7 @@ fn check(path: &Path, means: &Means<'_>) -> Result<CheckedFile, Error> {
 }
 
 /// What was made of the files.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct CheckReport {
     checked: Vec<CheckedFile>,
     /// Whether some could not be read.
@@ -131,7 +132,7 @@ pub struct CheckReport {
     refused: bool,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CheckedFile {
     file: String,
     holds: bool,
@@ -150,7 +151,7 @@ impl CheckedFile {
 }
 
 /// What was claimed and is so, or what is not.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 enum Found {
     Failure {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use foldglass_study::disk::remove_unfinished;
 use foldglass_study::parallel::threads;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claims::{
@@ -109,7 +110,7 @@ impl ClaimsArgs {
 }
 
 /// The statements, decided.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Claimed {
     #[serde(skip)]
     seed: u64,

@@ -8,6 +8,7 @@ use foldglass::{ClassSpec, Context, support::names};
 use foldglass_study::census::{self, BARRIER_CAP, CensusFindings, CensusManifest};
 use foldglass_study::parallel::threads;
 use foldglass_study::{DataFile, Form, Gathered, data_form, gather, write_table};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::enumerate::{trap_columns, write_found};
@@ -139,7 +140,7 @@ fn incomplete(found: &Gathered) -> String {
 }
 
 /// What was merged.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum Merged {
     /// A study.
@@ -179,7 +180,7 @@ impl Report for Merged {
 }
 
 /// What was merged of a study.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Collected {
     #[serde(skip)]
     seed: u64,

@@ -17,6 +17,7 @@ use foldglass_study::dataset::{
 };
 use foldglass_study::disk::replace;
 use foldglass_study::tables::Source;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -175,7 +176,7 @@ impl DatasetArgs {
 }
 
 /// The rows that were made, and what is known of all of them.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Dataset {
     /// The best constant guess over all lengths.
     chance: Reward,

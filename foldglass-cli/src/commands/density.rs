@@ -13,6 +13,7 @@ use foldglass::support::memory::Bytes;
 use foldglass::{ClassSpec, Reward};
 use foldglass_study::parallel::threads;
 use foldglass_study::{DataFile, RecordColumn, Values};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::cli::GlobalArgs;
@@ -118,7 +119,7 @@ fn refuse(error: DensityError) -> Error {
 }
 
 /// What `density` counted or would count.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum DensityReport {
     /// The density of states.
@@ -129,6 +130,7 @@ pub enum DensityReport {
         codes: String,
         /// How many of them have which reward.
         #[serde(rename = "density_of_states", serialize_with = "bands")]
+        #[schemars(with = "Vec<BandLine>")]
         density: DensityOfStates,
     },
     /// Nothing yet.
@@ -148,7 +150,7 @@ pub enum DensityReport {
     },
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct BandLine {
     reward: Reward,
     count: String,

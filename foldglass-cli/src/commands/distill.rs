@@ -19,6 +19,7 @@ use foldglass_study::disk::replace;
 use foldglass_study::method::fields;
 use foldglass_study::tables::Source;
 use foldglass_study::{Fields, StudyError, VERSION};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -235,7 +236,7 @@ struct DistillRun {
 }
 
 /// A measurement as it is recorded.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DistillLine {
     step: u64,
     seed: u64,
@@ -344,7 +345,7 @@ impl Trains for DistillRun {
 }
 
 /// A network at the end.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Network {
     seed: u64,
     /// Updates until it was done, or all.
@@ -361,7 +362,7 @@ struct Network {
 }
 
 /// What became of the networks.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Distilled {
     #[serde(skip)]
     class: ClassSpec,

@@ -13,6 +13,7 @@ use foldglass_study::census::{
 };
 use foldglass_study::parallel::threads;
 use foldglass_study::{DataFile, RecordColumn, Shard, Values};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -249,7 +250,7 @@ pub(super) fn trap_columns(traps: &Traps) -> Vec<RecordColumn> {
 }
 
 /// What `enumerate` did or would do, on which class.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Enumerated {
     #[serde(skip)]
     class: ClassSpec,
@@ -258,7 +259,7 @@ pub struct Enumerated {
 }
 
 /// What `enumerate` did or would do.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 enum Done {
     /// All codes are counted.

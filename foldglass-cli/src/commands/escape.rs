@@ -12,6 +12,7 @@ use foldglass::proof::claim::{Move, MoveKind, Path, PathForm};
 use foldglass::reward::count::{self, CountError, Counter};
 use foldglass::{Class, ClassSpec, Code, Reward, Stream};
 use foldglass_study::claims;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::segments::CollapseReport;
@@ -152,7 +153,7 @@ fn refuse(error: EscapeError) -> Error {
 }
 
 /// How a search went.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Searched {
     outcome: &'static str,
     proposals: u64,
@@ -162,7 +163,7 @@ struct Searched {
 }
 
 /// A path, and how it was come by.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Escaped {
     #[serde(flatten)]
     collapsed: Option<CollapseReport>,

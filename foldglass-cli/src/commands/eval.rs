@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use clap::Args;
 use foldglass::{ClassSpec, Code, Context, Evaluator, Policy, Reward, reward::count};
 use foldglass_study::parallel::threads;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::cells::{key_columns, key_entries, key_lines};
@@ -79,13 +80,14 @@ impl EvalArgs {
 }
 
 /// A policy and all that its evaluation gives.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct EvaluationReport {
     reward: f64,
     #[serde(rename = "reward_exact", skip_serializing_if = "Option::is_none")]
     exact: Option<Reward>,
     visits: Vec<f64>,
     #[serde(rename = "values", serialize_with = "values")]
+    #[schemars(with = "Vec<Vec<f64>>")]
     evaluator: Evaluator,
     #[serde(skip)]
     code: Option<Code>,

@@ -13,6 +13,7 @@ use foldglass_explore::{
     Directory, DirectoryKind, Explorer, Given, KnownClass, MEMORY, check_cells,
 };
 use foldglass_study::tables::Source;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Invocation;
@@ -69,8 +70,8 @@ fn port(text: &str) -> Result<u16, String> {
 }
 
 /// Where the page is.
-#[derive(Serialize)]
-struct Address {
+#[derive(JsonSchema, Serialize)]
+pub struct Address {
     address: String,
     port: u16,
     #[serde(skip)]

@@ -16,6 +16,7 @@ use foldglass::support::stats::Summary;
 use foldglass::{ClassSpec, Stream, Task};
 use foldglass_study::parallel::threads;
 use foldglass_study::{ClassWords, StudyError, words};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -182,14 +183,14 @@ fn refuse(error: FamilyError) -> Error {
 
 /// A mean over walks, with the standard error of what differs between them; none where nothing does:
 /// walks that all stay where they began, or never meet what is rare, do not tell their error.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
 struct Estimate {
     mean: f64,
     error: Option<f64>,
 }
 
 /// What was found at one pair of couplings.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FamilyPoint {
     g_win: f64,
     g_tie: f64,
@@ -202,7 +203,7 @@ struct FamilyPoint {
     exact: Option<ExactFamily>,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
 struct ExactFamily {
     reward: f64,
     e_win: f64,
@@ -251,7 +252,7 @@ impl FamilyPoint {
 }
 
 /// The way from complete codes to a windowed and tied class.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Crossover {
     histories: usize,
     cells: usize,

@@ -16,6 +16,7 @@ use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use foldglass_study::parallel::threads;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::parity::above_zero;
@@ -155,7 +156,7 @@ fn stopped() -> Error {
 }
 
 /// One temperature. Errors are halves of 95 % intervals; what is refused is left out, with the reason.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct PointFields {
     tau: f64,
     log_z: Option<f64>,
@@ -227,7 +228,7 @@ impl PointFields {
 }
 
 /// What `free-energy` found.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Estimated {
     #[serde(skip)]
     class: ClassSpec,

@@ -15,6 +15,7 @@ use foldglass::{Class, ClassSpec, Code, Context, Reward, Stream, Symbol, reward:
 use foldglass_study::claims;
 use foldglass_study::files::Input;
 use foldglass_study::tables::Source;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -158,7 +159,7 @@ impl GaugeArgs {
 }
 
 /// A code, its orbit, and what it is compared with.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Gauged {
     #[serde(skip)]
     class: ClassSpec,
@@ -174,7 +175,7 @@ pub struct Gauged {
     other: Option<Compared>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CanonicalForm {
     orbit: String,
     stabiliser: String,
@@ -194,7 +195,7 @@ impl CanonicalForm {
 }
 
 /// The links of a step; `holonomies` is null where no link of it is invertible.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct LinksForm {
     t: Option<usize>,
     windows: Vec<usize>,
@@ -237,7 +238,7 @@ impl LinksForm {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Renamed {
     #[serde(skip)]
     code: Code,
@@ -255,7 +256,7 @@ impl Renamed {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Compared {
     agreement_exact: String,
     by_length: Vec<ByLength>,
@@ -263,7 +264,7 @@ struct Compared {
     relabelling: Option<Vec<Vec<Symbol>>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ByLength {
     length: usize,
     agreement_exact: String,

@@ -16,6 +16,7 @@ use foldglass_study::disk::{read_hashed, remove_unfinished, replace_hashed};
 use foldglass_study::drive::{Job, drive};
 use foldglass_study::files::Input;
 use foldglass_study::{End, Journal, StudyError};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,7 +39,7 @@ pub struct Names {
 const STATE: &str = "fleet.state";
 
 /// A run's file: what it is, and where it was begun.
-#[derive(Serialize, Deserialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 struct RunFile {
     back_end: Machine,
     run: Value,

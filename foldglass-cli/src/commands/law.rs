@@ -12,6 +12,7 @@ use foldglass::support::exact;
 use foldglass::{ClassSpec, Code, ExactWeights, Reward};
 use foldglass_study::claims;
 use foldglass_study::words;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::benign::{Counting, count_traps};
@@ -173,7 +174,7 @@ impl LawArgs {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct TrapRewardLine {
     reward: Reward,
     count: String,
@@ -184,7 +185,7 @@ struct TrapRewardLine {
 }
 
 /// What the law says.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct LawReport {
     traps: String,
     trap_rewards: Option<Vec<TrapRewardLine>>,

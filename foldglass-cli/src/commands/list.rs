@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use foldglass_study::Options;
 use foldglass_study::parallel::threads;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -33,7 +34,7 @@ pub struct ListArgs {
 }
 
 /// The items.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct ItemList {
     items: Vec<Listed>,
 }

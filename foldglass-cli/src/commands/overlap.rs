@@ -19,6 +19,7 @@ use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
 use foldglass_study::parallel::threads;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -173,7 +174,7 @@ fn refuse(error: SampleError) -> Error {
 }
 
 /// What was found.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct OverlapReport {
     #[serde(skip)]
     class: ClassSpec,
@@ -187,7 +188,7 @@ pub struct OverlapReport {
 }
 
 /// What was found at one temperature.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct OverlapPoint {
     tau: f64,
     answers: Histogram,
@@ -203,7 +204,7 @@ struct OverlapPoint {
 }
 
 /// The distribution of an overlap.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Histogram {
     #[serde(flatten)]
     mean: Measured,
@@ -211,7 +212,7 @@ struct Histogram {
     bins: Vec<Bin>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Bin {
     from: f64,
     to: f64,
@@ -222,7 +223,7 @@ struct Bin {
 }
 
 /// A mean over pairs of chains, and over all pairs of codes where these were summed.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Measured {
     mean: f64,
     error: f64,

@@ -12,6 +12,7 @@ use foldglass::{ClassSpec, Reward};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use foldglass_study::{ClassWords, StudyError};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::cli::GlobalArgs;
@@ -75,7 +76,7 @@ impl ParityArgs {
 }
 
 /// The closed form at some temperatures.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Solved {
     length: usize,
     tau: Vec<f64>,
@@ -96,11 +97,12 @@ pub struct Solved {
     mean_field_reward: f64,
     climb: ClimbFields,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bands")]
+    #[schemars(with = "Vec<BandEntry>")]
     density_of_states: Option<Parity>,
 }
 
 /// The inverse temperatures of the transition, by definition.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Betas {
     asymptotic: f64,
     crossing: f64,
@@ -111,14 +113,14 @@ struct Betas {
 }
 
 /// The part of beta over which the mean reward climbs from 0.6 to 0.9.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ClimbFields {
     from: f64,
     to: f64,
     width: f64,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct BandEntry {
     reward: Reward,
     count: String,

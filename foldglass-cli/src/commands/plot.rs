@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass_study::gather;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -40,7 +41,7 @@ pub struct PlotArgs {
 }
 
 /// What was drawn.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Plotted {
     svg: PathBuf,
     /// Of all curves; `reward` where they are of several rewards, `result` of several results.

@@ -17,6 +17,7 @@ use foldglass_nn::settings::{BatchLengths, Evaluation, FleetSettings, LengthDraw
 use foldglass_nn::shape::NetworkShape;
 use foldglass_nn::weights::Weights;
 use foldglass_study::{StudyError, claims};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distill::lesson_named;
@@ -155,7 +156,7 @@ impl ReadBackArgs {
 }
 
 /// A network as a code.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct NetworkCode {
     back_end: Machine,
     /// Its updates, where the file says.

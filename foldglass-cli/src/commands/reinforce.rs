@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use clap::Args;
 use foldglass::ClassSpec;
 use foldglass_study::method::{Setting, put};
+use foldglass_study::methods::reinforce::ReinforceResult;
 use foldglass_study::{Fields, Record};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -113,9 +115,10 @@ fn write_record(file: JsonLines, series: &FinishedSeries, every: u64) -> Result<
 }
 
 /// What the runs came to.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct ReinforceReport {
     #[serde(rename = "runs", serialize_with = "runs")]
+    #[schemars(with = "Vec<ReinforceRun<'_>>")]
     series: FinishedSeries,
     #[serde(skip_serializing_if = "Not::not")]
     interrupted: bool,
@@ -124,10 +127,11 @@ pub struct ReinforceReport {
 }
 
 /// A run in the JSON: the contract's keys.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ReinforceRun<'a> {
     run: u64,
     #[serde(flatten)]
+    #[schemars(with = "ReinforceResult")]
     result: Reported<'a>,
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claims::{self, Probes, ReproductionFacts};
@@ -38,7 +39,7 @@ pub struct ReportArgs {
 const PAGE: &str = "index.html";
 
 /// What was written.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct WrittenReport {
     /// The page.
     pub page: PathBuf,

@@ -11,6 +11,7 @@ use foldglass_study::parallel::threads;
 use foldglass_study::{
     End, Executed, Forecast, Options, Registry, SeriesForecast, Shard, Study, execute, forecast,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -97,7 +98,7 @@ impl RunArgs {
 }
 
 /// What `run` did or would do.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum RunReport {
     /// All runs are recorded.

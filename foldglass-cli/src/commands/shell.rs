@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Invocation;
@@ -28,7 +29,7 @@ pub struct CompletionsArgs {
 }
 
 /// A script for a shell.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Completions {
     shell: String,
     script: String,
@@ -71,7 +72,7 @@ pub struct ManArgs {
 }
 
 /// Pages that were written.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Pages {
     pages: Vec<PathBuf>,
 }

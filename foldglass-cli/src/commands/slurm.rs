@@ -14,6 +14,7 @@ use foldglass::support::memory::Bytes;
 use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -261,7 +262,7 @@ fn keep(file: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// A script, and what its tasks are thought to take.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct WrittenScript {
     #[serde(skip)]
     seed: u64,

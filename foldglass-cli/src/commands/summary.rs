@@ -8,6 +8,7 @@ use foldglass::support::stats::{Interval, Proportion};
 use foldglass_study::disk::replace;
 use foldglass_study::method::shown;
 use foldglass_study::{PointSummary, Registry, StudyError, claims, gather, summarize};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -83,7 +84,7 @@ pub fn write(table: &Table, format: Format, path: &Path) -> Result<(), Error> {
 }
 
 /// The points of a study.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Summed {
     #[serde(skip)]
     seed: u64,

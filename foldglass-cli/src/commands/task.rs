@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 use foldglass::model::operation::{Operation, Symbol};
 use foldglass_study::words;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::cli::GlobalArgs;
@@ -50,7 +51,7 @@ impl TaskArgs {
 }
 
 /// A table and its facts.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Algebra {
     task: String,
     q: usize,

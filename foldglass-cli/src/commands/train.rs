@@ -20,6 +20,7 @@ use foldglass_nn::weights::Weights;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use foldglass_study::{StudyError, VERSION, words};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -84,7 +85,7 @@ pub struct TrainArgs {
 }
 
 /// A model as a person names it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 struct Name {
     /// Its number in the fleet.
     model: usize,
@@ -106,7 +107,7 @@ impl Name {
 }
 
 /// A point of a curve as it is recorded.
-#[derive(Serialize, Deserialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 struct TrainLine {
     task: String,
     c: f64,
@@ -125,7 +126,7 @@ const NAMES: Names = Names {
 const FORMAT: &str = "foldglass-train/1";
 
 /// What a run is, as its file has it.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct TrainedAs<'a> {
     format: &'static str,
     version: &'static str,
@@ -134,7 +135,7 @@ struct TrainedAs<'a> {
     models: Vec<RunModel<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct RunModel<'a> {
     #[serde(flatten)]
     name: &'a Name,

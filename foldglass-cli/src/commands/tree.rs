@@ -15,6 +15,7 @@ use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
 use foldglass_study::parallel::threads;
 use foldglass_study::{DataFile, RecordColumn, StudyError, Values};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::cli::GlobalArgs;
@@ -171,7 +172,7 @@ fn columns(tree: &Tree) -> Vec<RecordColumn> {
 }
 
 /// What `barriers` has to be told of the file it reads.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Exported {
     /// Its graph.
     graph: String,
@@ -200,16 +201,18 @@ fn export(levels: &Levels, path: &Path, mut file: Whole) -> Result<Exported, Err
 }
 
 /// A tree, and what was written of it. Counts may pass 2^53 and are texts in JSON.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Flooded {
     #[serde(skip)]
     class: ClassSpec,
     #[serde(skip)]
     orbits: bool,
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     codes: u128,
     /// Codes or orbits.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     nodes: u32,
     leaves: Vec<Leaf>,
     saddles: Vec<Saddle>,
@@ -218,33 +221,38 @@ pub struct Flooded {
     vienna: Option<Exported>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Leaf {
     id: usize,
     reward: Reward,
     /// Not `shelf`, which `certify` has as a number.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     shelf_size: u128,
     #[serde(rename = "actions", serialize_with = "actions")]
+    #[schemars(with = "Vec<foldglass::Symbol>")]
     code: Code,
     barrier: Option<Reward>,
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     steepest: u128,
     random: f64,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Saddle {
     id: usize,
     reward: Reward,
     children: Vec<usize>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Stuck {
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     maxima: u128,
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     steepest: u128,
     random: f64,
 }

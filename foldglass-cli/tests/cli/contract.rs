@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::schemas::Schemas;
 use crate::shell::commands;
 use crate::support::{Scratch, words};
 
@@ -72,6 +73,20 @@ const RUNS: [&str; 59] = [
     "list",
     "reproduce tab:trapsexist --smoke --out here",
     "report here",
+];
+
+/// What these runs write, by format.
+const FILES: [(&str, &str); 10] = [
+    ("code", "coded.json"),
+    ("codes", "trap.json"),
+    ("policy", "policies.jsonl"),
+    ("verdict", "verdict.json"),
+    ("path", "path.json"),
+    ("study-manifest", "done/study.json"),
+    ("record", "done/records.jsonl"),
+    ("table-line", "done/table.jsonl"),
+    ("reproduction", "here/reproduce.json"),
+    ("reproduction-times", "here/times.json"),
 ];
 
 /// Commands without a report: one serves a page, the others write for a shell.
@@ -220,16 +235,22 @@ fn scratch() -> Scratch {
 }
 
 #[test]
-fn a_key_has_one_type_in_all_commands() {
+fn a_key_has_one_type_in_all_commands_and_outputs_fit_their_schemas() {
     let scratch = scratch();
+    let (schemas, mut unfit) = (Schemas::new(), String::new());
     let mut found = Found::new();
     for run in RUNS {
         let report = scratch.json(&words(run));
         for key in ["seed", "version", "command", "settings"] {
             assert!(!report[key].is_null(), "{run}: no {key}");
         }
+        unfit += &schemas.check_command(words(run)[0], &report);
         collect(&report, "", run, &mut found);
     }
+    for (format, file) in FILES {
+        unfit += &schemas.check_file(format, &scratch.path().join(file));
+    }
+    assert!(unfit.is_empty(), "not as docs/schemas says:\n{unfit}");
     let mixed = found.iter().filter(|(_, kinds)| kinds.len() > 1);
     let exceptions = || EXCEPTIONS.iter().flat_map(|(_, keys)| *keys);
     let excepted = |key: &str| exceptions().any(|name| *name == key);

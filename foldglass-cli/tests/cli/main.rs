@@ -34,6 +34,7 @@ mod records;
 mod reinforce;
 mod report;
 mod reproduce;
+mod schemas;
 mod shell;
 #[cfg(unix)]
 mod slurm;

@@ -1,11 +1,12 @@
 //! Makes decisions: every one says what kind of evidence it rests on, and how much of it there is.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Absent, StatementVerdict};
 
 /// The kind of what a verdict rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BasisKind {
     /// A proof, whose steps were carried out in cases.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use foldglass::landscape::tree::{Leaf, Nodes, Tree, TreeError};
 use foldglass_study::ClassWords;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::certified::stopped;
@@ -32,7 +33,7 @@ const LONGEST: usize = 8;
 const SMOKE_LONGEST: usize = 5;
 
 /// What is recorded of a class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BasinRecord {
     version: String,
@@ -48,7 +49,7 @@ pub struct BasinRecord {
 }
 
 /// Shares of all codes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shares {
     /// That end at an optimum.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::item::{Item, Key};
@@ -14,7 +15,7 @@ use crate::report::figure::settled;
 use foldglass_study::StudyError;
 
 /// An item, compared.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Compared {
     /// The LaTeX label.
     pub item: &'static str,
@@ -38,7 +39,7 @@ pub struct Compared {
 }
 
 /// How many numbers have each verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct JudgementCounts {
     /// Agree with the paper.
     pub agree: usize,

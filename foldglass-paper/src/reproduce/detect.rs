@@ -13,6 +13,7 @@
 //! - what has no chance in it: anything else.
 
 use foldglass::support::stats::{Proportion, SampleMoments, Summary, fisher, welch};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::judge::{LEVEL, MeanTest, compared, expected, none_of, solved};
@@ -20,7 +21,7 @@ use super::measured::{Measured, ScanPoint, best, boundary, effect};
 use super::stated::Stated;
 
 /// What would have differed. Ends are missing where nothing on that side would have.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Detectable {
     /// A mean of ours beyond these.
@@ -53,7 +54,7 @@ pub enum Detectable {
 }
 
 /// Counts that would have differed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Outside {
     /// Up to this.
     pub at_most: Option<u64>,

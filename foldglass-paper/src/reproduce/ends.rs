@@ -14,6 +14,7 @@ use foldglass::landscape::shelf::Workers;
 use foldglass::proof::claim::Finding;
 use foldglass::{Code, Reward, Symbol, reward::count};
 use foldglass_study::Record;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ use super::work::{VERSION, Work};
 use crate::error::Error;
 
 /// Where the runs of a study ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ends {
     version: String,
@@ -38,7 +39,7 @@ pub struct Ends {
 }
 
 /// The runs of one class, dynamics and temperature.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunGroup {
     /// The id of the class.
@@ -56,7 +57,7 @@ pub struct RunGroup {
 }
 
 /// How many runs are where.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fates {
     /// Reward 1.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use foldglass_study::files::Input;
 use foldglass_study::{Fields, StudyError};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -178,7 +179,7 @@ fn is_curriculum(settings: &Value) -> Option<bool> {
 }
 
 /// A network that imitates a code.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize)]
 pub struct PupilRecord {
     /// The class of the code.
     pub class: String,
@@ -193,7 +194,7 @@ pub struct PupilRecord {
 }
 
 /// Consecutive codes of a chain, a network each, and the lines between neighbours.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize)]
 pub struct Stretch {
     /// The class of the codes.
     pub class: String,
@@ -220,7 +221,7 @@ fn barrier(right: &[u64], every: usize) -> u64 {
 }
 
 /// A transformer at the end of its training.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize)]
 pub struct Trained {
     /// The task, as the commands name it.
     pub task: String,
@@ -235,7 +236,7 @@ pub struct Trained {
 }
 
 /// A transformer of a run with options of its own, at the end of its training and at its best.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize)]
 pub struct Screened {
     /// The name of the run.
     pub records: String,
@@ -249,7 +250,7 @@ pub struct Screened {
 }
 
 /// A transformer of a run on correlated inputs.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize)]
 pub struct CorrelatedNetwork {
     /// The name of the run.
     pub records: String,
@@ -263,14 +264,14 @@ pub struct CorrelatedNetwork {
 }
 
 /// A code that was read back from a network and certified.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize)]
 pub struct CodeReadBack {
     /// The verdict.
     pub verdict: String,
 }
 
 /// A network at the step at which it was best.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize)]
 pub struct BestRecord {
     /// The step.
     pub step: u64,
@@ -317,7 +318,7 @@ impl Trained {
 }
 
 /// A transformer of a study at the end of its training.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize)]
 pub struct Network {
     /// The id of its class.
     pub class: String,
@@ -343,6 +344,22 @@ impl Network {
             None => String::new(),
         }
     }
+}
+
+/// A record of a network, in the form of the file that it stands in; for the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    reason = "the files have one form each and are read as such"
+)]
+pub(super) enum FleetLine {
+    Pupil(PupilRecord),
+    Stretch(Stretch),
+    Screened(Screened),
+    Correlated(CorrelatedNetwork),
+    Trained(Trained),
+    Network(Network),
 }
 
 /// The records of networks.

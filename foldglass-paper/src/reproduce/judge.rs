@@ -22,6 +22,7 @@
 //! Of many comparisons one in a hundred differs by chance.
 
 use foldglass::support::stats::{Proportion, SampleMoments, Summary, fisher, welch};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::detect::{Detectable, detectable};
@@ -32,7 +33,7 @@ use super::stated::{NumberSource, Stated};
 pub const LEVEL: f64 = 0.01;
 
 /// What a comparison says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 pub enum ComparisonVerdict {
     /// The two are alike within their statistical errors, and might not have been.
     #[serde(rename = "agrees")]
@@ -61,7 +62,7 @@ impl ComparisonVerdict {
 }
 
 /// Why a comparison cannot tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 pub enum Why {
     /// There are none of ours.
     #[serde(rename = "no runs")]

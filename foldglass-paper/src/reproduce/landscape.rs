@@ -12,6 +12,7 @@ use foldglass::proof::claim::{Finding, Verdict};
 use foldglass::{Allowance, Class, Code, Reward};
 use foldglass_study::ClassWords;
 use foldglass_study::census::{CensusFindings, CensusOptions, CensusPlan, Counted, Traps, count};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::certified::{self, Resources};
@@ -47,7 +48,7 @@ impl fmt::Display for CensusRecipe {
 }
 
 /// What a census found, as it is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CensusRecord {
     version: String,
@@ -67,7 +68,7 @@ pub struct CensusRecord {
 }
 
 /// What was found of the traps; several fractions stand in a line, the highest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrapsRecord {
     /// How many.
@@ -81,7 +82,7 @@ pub struct TrapsRecord {
 }
 
 /// What was said of an endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     /// The chain's number.
@@ -110,9 +111,9 @@ pub struct Landscape {
 }
 
 /// The file of verdicts.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Verdicts {
+pub(super) struct Verdicts {
     version: String,
     /// The most codes of a shelf that were visited.
     cap: usize,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::item::Item;
@@ -12,7 +13,7 @@ use crate::error::Error;
 pub type Measurement = Time;
 
 /// An item, its needs and its times.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Listed {
     /// The LaTeX label.
     pub item: &'static str,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_json, write_json};
@@ -10,7 +11,7 @@ use crate::error::Error;
 use foldglass_study::StudyError;
 
 /// What a directory of records reproduces.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReproductionManifest {
     format: String,

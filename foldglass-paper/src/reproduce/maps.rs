@@ -12,6 +12,7 @@ use foldglass::landscape::ignored::ignored;
 use foldglass::{Class, Code, Reward, reward::count};
 use foldglass_study::ClassWords;
 use foldglass_study::census::{TrapKind, Traps};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::certified::certify;
@@ -88,7 +89,7 @@ impl Map {
 }
 
 /// What a map says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MapRecord {
     version: String,
@@ -109,7 +110,7 @@ pub struct MapRecord {
 }
 
 /// Traps that miss the same.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Misses {
     /// Their reward.

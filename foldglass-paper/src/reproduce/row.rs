@@ -1,6 +1,7 @@
 //! Puts a measured number beside the stated one.
 
 use foldglass::support::stats::Interval;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::detect::Detectable;
@@ -12,7 +13,7 @@ use super::stated::{Entry, Stated, Touches};
 use crate::report::{Cell, Digits};
 
 /// One number of an item.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Row {
     /// Which number it is.
     #[serde(skip)]
@@ -75,7 +76,7 @@ pub struct Row {
 }
 
 /// A number of the prototype.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Reference {
     /// The number.
     pub value: Option<f64>,

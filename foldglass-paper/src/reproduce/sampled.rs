@@ -11,6 +11,7 @@ use foldglass::support::parallel::in_order;
 use foldglass::support::stats::quantile;
 use foldglass::{Class, Context, Policy, Stream};
 use foldglass_study::ClassWords;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_all, write_json};
@@ -91,7 +92,7 @@ impl SnrCurve {
 }
 
 /// What is recorded of a curve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnrRecord {
     version: String,
@@ -102,7 +103,7 @@ pub struct SnrRecord {
 }
 
 /// A point of a curve.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnrPoint {
     /// T, the rollouts so far, or the size of groups.

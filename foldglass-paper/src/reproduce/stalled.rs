@@ -12,6 +12,7 @@ use foldglass::support::exact::Reward;
 use foldglass::support::parallel::in_order;
 use foldglass::{Class, Code, Policy, Stream};
 use foldglass_study::ClassWords;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_all, write_json};
@@ -66,7 +67,7 @@ pub struct StalledClass {
 }
 
 /// What is recorded of a class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StalledRecord {
     version: String,
@@ -79,7 +80,7 @@ pub struct StalledRecord {
 }
 
 /// A start, and what came of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StalledStart {
     /// The exact run that it is the end of.

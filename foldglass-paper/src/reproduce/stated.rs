@@ -3,6 +3,7 @@
 //! the comparison reads them.
 
 use foldglass::support::stats::Proportion;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::classes::ClassId;
@@ -155,7 +156,7 @@ pub enum NumberSource {
 }
 
 /// What a difference touches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touches {
     /// A number of the paper.

@@ -3,6 +3,7 @@
 //! They are files of `foldglass run`: copy one and change it.
 
 use foldglass_study::{Dynamics, Study};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -82,7 +83,7 @@ pub const ALL: [StudyText; 14] = [
 ];
 
 /// How much is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// A smoke test of everything: few seeds, and the long runs cut short.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use foldglass::ClassSpec;
 use foldglass_study::{Record, Study};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -50,13 +51,13 @@ const ORIGINS: [Origin; 3] = [
 ];
 
 /// A file of codes of one class.
-#[derive(Serialize, Deserialize)]
-struct CodesFile {
+#[derive(JsonSchema, Serialize, Deserialize)]
+pub(super) struct CodesFile {
     class: ClassSpec,
     codes: Vec<Actions>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 struct Actions {
     actions: Vec<u16>,
 }

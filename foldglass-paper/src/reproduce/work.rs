@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::basins::{self, BasinRecord};
@@ -108,7 +109,7 @@ fn is_done(step: &Step, directory: &Path) -> bool {
 pub const VERSION: &str = foldglass_study::VERSION;
 
 /// What the file of a finished step says.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct StepMark {
     version: &'static str,
     step: &'static str,

@@ -6,6 +6,7 @@ use foldglass::model::class::CellKey;
 use foldglass::{Class, Symbol};
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ways::Ways;
@@ -238,7 +239,7 @@ pub struct Sketch {
 }
 
 /// Where a cell is drawn.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
 pub struct Spot {
     cell: usize,
     /// The step, counted from 1.

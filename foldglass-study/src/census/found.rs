@@ -6,13 +6,15 @@ use foldglass::landscape::census::{Census, Count, LeastCost, Trap};
 use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Tally};
 use foldglass::{Code, Reward};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StudyError;
 
 /// What a census found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 #[serde(into = "CensusObject")]
+#[schemars(with = "CensusObject")]
 pub struct CensusFindings {
     /// Cells of the class.
     pub cells: usize,
@@ -44,7 +46,7 @@ pub struct Traps {
 }
 
 /// Traps of one reward, barrier and largest loss.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 pub struct TrapKind {
     /// Their reward.
     pub reward: Reward,
@@ -54,6 +56,7 @@ pub struct TrapKind {
     pub loss: Option<Reward>,
     /// How many codes.
     #[serde(with = "decimal")]
+    #[schemars(with = "String")]
     pub count: u128,
 }
 
@@ -188,26 +191,26 @@ impl Traps {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ByReward {
     reward: Reward,
     count: String,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ByBarrier {
     barrier: Option<Reward>,
     count: String,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ByLoss {
     loss: Option<Reward>,
     count: String,
 }
 
 /// The object of the contract.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CensusObject {
     cells: usize,
     codes: String,
@@ -219,7 +222,7 @@ struct CensusObject {
     traps: Option<TrapsObject>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct TrapsObject {
     traps: String,
     trap_rewards: Vec<ByReward>,

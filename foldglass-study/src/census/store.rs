@@ -8,6 +8,7 @@ use foldglass::landscape::census::{Census, Count, Survey};
 use foldglass::model::class::ClassSpec;
 use foldglass::support::watch::{Observer, Tally, Unwatched};
 use foldglass::{Allowance, Context, Reward};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PartRecord;
@@ -19,7 +20,7 @@ use crate::plan::Shard;
 use crate::record::{VERSION, seal, unseal};
 
 /// What is counted, and by which version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CensusManifest {
     foldglass: String,

@@ -21,6 +21,7 @@ use crate::method::{
     Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError,
     Streams, put, put_some, shown,
 };
+pub use unit::CaviResult;
 use unit::{CaviUnit, KeptRun};
 
 /// Damped coordinate ascent (`cavi`), or the exact softmax policy gradient (`gradient`).

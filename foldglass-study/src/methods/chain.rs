@@ -15,6 +15,7 @@ use crate::method::{
     Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError,
     Streams, put, put_some,
 };
+pub use unit::ChainResult;
 use unit::{ChainUnit, SavedChains, WalkerState, Walkers};
 use walk::Walk;
 

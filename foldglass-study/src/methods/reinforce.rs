@@ -4,7 +4,8 @@ use foldglass::dynamics::reinforce::{
     LengthGate, ReinforceOutcome, ReinforceSettings, ReinforceState, SampledTraining,
 };
 use foldglass::reward::count;
-use foldglass::{Allowance, Class, Code, Policy, Stream};
+use foldglass::{Allowance, Class, Code, Policy, Reward, Stream, Symbol};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shared::{
@@ -12,7 +13,7 @@ use super::shared::{
 };
 use crate::method::{
     Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunOutcome, RunningUnit, Setting,
-    SettingError, Streams, put, put_some,
+    SettingError, Streams, fields, put, put_some,
 };
 
 /// Kind `reinforce`.
@@ -307,7 +308,7 @@ impl SampledPlan {
 }
 
 /// Exact rewards, at the updates that are recorded.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Serialize, Deserialize)]
 struct Traces {
     expected: Vec<f64>,
     greedy: Vec<f64>,
@@ -317,6 +318,30 @@ struct SampledUnit {
     plan: SampledPlan,
     run: SampledTraining,
     traces: Traces,
+}
+
+/// What a run came to: the keys of `result` in its record.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct ReinforceResult {
+    expected_reward: f64,
+    greedy_reward: f64,
+    greedy_exact: Reward,
+    entropy: f64,
+    /// Null where exact sums over the inputs are out of reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objective: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lengths_open: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    greedy: Option<Vec<Symbol>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    greedy_ties: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    greedy_trace: Option<Vec<f64>>,
 }
 
 impl RunningUnit for SampledUnit {
@@ -357,32 +382,25 @@ impl RunningUnit for SampledUnit {
             objective,
             ..
         } = self.run.outcome();
-        let mut fields = Fields::new();
-        put(&mut fields, "expected_reward", expected_reward);
-        put(&mut fields, "greedy_reward", greedy_reward.to_f64());
-        put(&mut fields, "greedy_exact", &greedy_reward);
-        put(&mut fields, "entropy", entropy);
-        // Null where exact sums over the inputs are out of reach.
-        if self.plan.settings.objective.is_some() {
-            put(&mut fields, "objective", objective);
-        }
-        if self.plan.settings.curriculum.is_some() {
-            put(&mut fields, "lengths_open", lengths);
-        }
-        if self.plan.keep_code {
-            put(&mut fields, "greedy", greedy.actions());
-            put(&mut fields, "greedy_ties", greedy_ties);
-        }
-        if self.plan.keep_policy {
+        let plan = &self.plan;
+        let rows = || {
             let policy = self.run.policy();
-            let rows: Vec<&[f64]> = policy.rows().chunks_exact(policy.class().q()).collect();
-            put(&mut fields, "rows", rows);
-        }
-        if self.plan.record_every.is_some() {
-            put(&mut fields, "trace", &self.traces.expected);
-            put(&mut fields, "greedy_trace", &self.traces.greedy);
-        }
-        Ok(vec![fields])
+            let rows = policy.rows().chunks_exact(policy.class().q());
+            rows.map(<[f64]>::to_vec).collect()
+        };
+        Ok(vec![fields(&ReinforceResult {
+            expected_reward,
+            greedy_reward: greedy_reward.to_f64(),
+            greedy_exact: greedy_reward,
+            entropy,
+            objective: plan.settings.objective.as_ref().map(|_| objective),
+            lengths_open: plan.settings.curriculum.as_ref().map(|_| lengths),
+            greedy: plan.keep_code.then(|| greedy.actions().to_vec()),
+            greedy_ties: plan.keep_code.then_some(greedy_ties),
+            rows: plan.keep_policy.then(rows),
+            trace: plan.record_every.map(|_| self.traces.expected.clone()),
+            greedy_trace: plan.record_every.map(|_| self.traces.greedy.clone()),
+        })])
     }
 
     fn codes(&mut self) -> Vec<Code> {

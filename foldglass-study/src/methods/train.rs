@@ -12,6 +12,7 @@ use foldglass_nn::bridge::{ReadBack, read_back};
 use foldglass_nn::fleet::{CurvePoint, Fleet};
 use foldglass_nn::machine::{Machine, Maker};
 use foldglass_nn::settings::ModelSettings;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{Fields, RunOutcome, RunningUnit, Streams, put, put_some};
@@ -24,7 +25,7 @@ pub use settings::SETTINGS;
 const HELD: f64 = 0.9;
 
 /// What a unit needs to resume.
-#[derive(Serialize, Deserialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 struct SavedTraining {
     machine: Machine,
     fleet: Vec<u8>,
@@ -33,7 +34,7 @@ struct SavedTraining {
 }
 
 /// What is kept of a network while it is trained.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 struct Curve {
     /// The point before the next gate.
     last: Option<KeptPoint>,
@@ -42,7 +43,7 @@ struct Curve {
 }
 
 /// A point of a curve; numbers as records have them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 struct KeptPoint {
     step: u64,
     length: usize,

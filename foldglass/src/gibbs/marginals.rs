@@ -22,7 +22,10 @@ pub const MOST_ACTIONS: usize = 256;
 
 /// What replicas of a chain went through, sweep by sweep.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(schemars::JsonSchema, serde::Serialize, serde::Deserialize)
+)]
 pub struct Trajectories {
     q: usize,
     cells: usize,

@@ -392,6 +392,9 @@ fn holds_each_once(mut symbols: impl ExactSizeIterator<Item = Symbol>) -> bool {
 }
 
 #[cfg(feature = "serde")]
+crate::schema_as!(Operation, Vec<Vec<Symbol>>);
+
+#[cfg(feature = "serde")]
 impl serde::Serialize for Operation {
     /// A list of rows.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -175,8 +175,12 @@ mod form {
     //! Writes weights as `["1/7","2/7","4/7"]` and a reward as "process" or {"process":["1/7",..]}.
 
     use super::{ExactWeights, RewardRule, WeightError, lowest_terms, parse};
+    use schemars::JsonSchema;
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    crate::schema_as!(ExactWeights, Vec<String>);
+    crate::schema_as!(RewardRule, Form);
 
     impl Serialize for ExactWeights {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -196,7 +200,9 @@ mod form {
         ExactWeights::new(&numbers?)
     }
 
-    #[derive(Serialize, Deserialize)]
+    /// Which tokens are rewarded.
+    #[derive(JsonSchema, Serialize, Deserialize)]
+    #[schemars(rename = "RewardRule")]
     #[serde(
         untagged,
         expecting = "a reward is \"final\", \"process\" or {\"process\":[\"1/3\",..]}"

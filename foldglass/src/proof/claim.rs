@@ -19,8 +19,12 @@ pub use way_out::{Standing, WayOut};
 /// A code, as another one with one cell changed. Codes are numbered; number 0 is the start. They
 /// are listed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(schemars::JsonSchema, serde::Serialize, serde::Deserialize)
+)]
 #[cfg_attr(feature = "serde", serde(into = "Triple", from = "Triple"))]
+#[cfg_attr(feature = "serde", schemars(with = "Triple"))]
 pub struct CodeNode {
     /// The number of the other code, which is smaller.
     pub parent: u32,
@@ -83,7 +87,10 @@ crate::serde_as_text!(MoveKind);
 
 /// One change of one cell on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(schemars::JsonSchema, serde::Serialize, serde::Deserialize)
+)]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Move {
     /// The cell.

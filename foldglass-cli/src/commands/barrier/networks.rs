@@ -9,6 +9,7 @@ use foldglass_nn::distill::Distillation;
 use foldglass_nn::fleet::FleetError;
 use foldglass_nn::lesson::Lesson;
 use foldglass_study::VERSION;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -43,7 +44,7 @@ pub struct BarrierRun {
 }
 
 /// What is recorded as it comes.
-#[derive(Serialize, Deserialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum BarrierRecord {
     /// A network that is exact.

@@ -7,6 +7,7 @@ use foldglass_nn::barrier::LineReward;
 use foldglass_nn::distill::Distillation;
 use foldglass_study::Fields;
 use foldglass_study::method::{fields, put};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::flags::fleet::Machine;
@@ -14,7 +15,7 @@ use crate::output::Report;
 use crate::report::{Cell, Column, Format, Table};
 
 /// Consecutive codes, and what was measured between their networks.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct StretchReport {
     pub place: &'static str,
     /// Networks that reproduce their code on every input.
@@ -26,7 +27,7 @@ pub struct StretchReport {
 }
 
 /// What was measured.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct BarrierReport {
     #[serde(skip)]
     pub(super) class: ClassSpec,

@@ -10,6 +10,7 @@ use foldglass::support::stats::{
     integrated_time, r_hat,
 };
 use foldglass_study::Record;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ pub fn spacing(sweeps: u64, chains: u64, allowed: u128) -> u64 {
 }
 
 /// What several chains say of each other.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Convergence {
     /// Every how many sweeps a draw is taken.
     every: u64,
@@ -46,7 +47,7 @@ pub struct Convergence {
 }
 
 /// How long a chain remembers.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, JsonSchema, Serialize)]
 pub struct ChainMemory {
     /// The integrated autocorrelation time in sweeps: 1/2 where all draws are independent.
     #[serde(rename = "autocorrelation_time")]

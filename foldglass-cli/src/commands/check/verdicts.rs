@@ -8,13 +8,14 @@ use foldglass::proof::check::{self, CheckError};
 use foldglass::proof::claim::Verdict;
 use foldglass::support::memory::TooLarge;
 use foldglass_study::parallel::{fitting, threads};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Means;
 use crate::error::Error;
 
 /// What was gone through for a verdict.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct VerdictLine {
     verdict: &'static str,
     /// Codes whose rewards were counted.

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use foldglass::Symbol;
 use foldglass::landscape::escape::{Collapse, PolicyStanding, Segment};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::number;
 use crate::report::words::cell_name;
 
 /// A policy's way to a code.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct CollapseReport {
     start_reward: f64,
     standing: &'static str,
@@ -25,7 +26,7 @@ pub struct CollapseReport {
 }
 
 /// Where J rises most.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Rise {
     cell: usize,
     action: Symbol,
@@ -33,7 +34,7 @@ struct Rise {
 }
 
 /// A straight line in the space of policies: one row moves to another.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct SegmentLine {
     cell: usize,
     from: Vec<f64>,

@@ -13,6 +13,7 @@ use foldglass::reward::ways::MOST_INPUTS;
 use foldglass::support::stats::Interval;
 use foldglass::{Context, Policy, Reward, Symbol};
 use foldglass_study::{DataFile, RecordColumn, Values, data_form, write_successes};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -57,7 +58,7 @@ pub struct InputArgs {
 }
 
 /// What was asked for, computed.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct ByInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     estimator: Option<EstimatorStatistics>,
@@ -84,14 +85,14 @@ pub struct ByInput {
 }
 
 /// Where the successes were written.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct InputTable {
     file: String,
     inputs: u64,
 }
 
 /// Where the components of gradients were written.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ComponentTable {
     file: String,
     rows: usize,
@@ -144,7 +145,7 @@ impl Components {
 const SLOPES_AT: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// The statistics of a sampled gradient, in the logits of all visited cells.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct EstimatorStatistics {
     name: String,
     batch: u32,
@@ -166,7 +167,7 @@ struct EstimatorStatistics {
 }
 
 /// 95 % intervals where inputs were drawn; null where a number is exact or the draws do not resolve it.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Intervals {
     inputs_drawn: u64,
     signal_95: Option<[f64; 2]>,
@@ -209,7 +210,7 @@ impl EstimatorStatistics {
 }
 
 /// One input and its success.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct InputSuccess {
     x: Vec<Symbol>,
     probability: Reward,

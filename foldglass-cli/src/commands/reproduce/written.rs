@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::{Report, counted};
@@ -16,7 +17,7 @@ use crate::reproduce::{
 };
 
 /// What `reproduce` did.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum ReproduceReport {
     /// It compared.
@@ -26,7 +27,7 @@ pub enum ReproduceReport {
 }
 
 /// What would be run.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct ReproducePlan {
     scale: Scale,
     out: PathBuf,
@@ -38,7 +39,7 @@ pub struct ReproducePlan {
 }
 
 /// All items, compared.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Reproduced {
     scale: Scale,
     out: PathBuf,

@@ -8,6 +8,7 @@ use foldglass_nn::fleet::Best;
 use foldglass_nn::settings::FleetSettings;
 use foldglass_study::Fields;
 use foldglass_study::method::{fields, put};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Name;
@@ -19,7 +20,7 @@ use crate::report::{Cell, Column, Digits, Format, Table};
 const HELD: f64 = 0.9;
 
 /// A model at the end.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
 pub struct Model {
     #[serde(flatten)]
     name: Name,
@@ -44,7 +45,7 @@ pub struct Model {
 }
 
 /// A model at its best gate.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
 pub struct AtBest {
     /// Updates made.
     step: u64,
@@ -117,7 +118,7 @@ fn held(greedy: &[f64]) -> usize {
 }
 
 /// What a fleet came to.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct FleetReport {
     /// Where it was computed.
     pub back_end: Machine,

@@ -7,6 +7,7 @@ use foldglass::landscape::escape::{escape, most_moves};
 use foldglass::proof::check::path::verify;
 use foldglass::{Code, Context, Reward};
 use kuva::prelude::{LinePlot, Plot, TickFormat};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -85,7 +86,7 @@ impl fmt::Display for TheoremQuantity {
 }
 
 /// What is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathsRecord {
     version: String,
@@ -96,7 +97,7 @@ pub struct PathsRecord {
 }
 
 /// A path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PathRecord {
     /// The run whose end it starts from.

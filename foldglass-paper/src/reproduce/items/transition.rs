@@ -10,6 +10,7 @@ use foldglass::gibbs::parity::Parity;
 use foldglass::{Context, Reward};
 use foldglass_study::ClassWords;
 use kuva::prelude::{LinePlot, Plot, TickFormat};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -98,7 +99,7 @@ impl fmt::Display for TransitionQuantity {
 }
 
 /// What is recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransitionRecord {
     version: String,
@@ -117,7 +118,7 @@ pub struct TransitionRecord {
 }
 
 /// The mean reward at one length.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TransitionCurve {
     length: usize,

@@ -1,11 +1,12 @@
 //! Advances runs of tabular RLVR and keeps what their records need.
 
 use foldglass::dynamics::cavi::{Outcome, Runs};
-use foldglass::{Code, Policy, Reward};
+use foldglass::{Code, Policy, Reward, Symbol};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CaviPlan;
-use crate::method::{Fields, Recipe, RunOutcome, RunningUnit, put, put_some};
+use crate::method::{Recipe, RunOutcome, RunningUnit, fields};
 
 /// What is kept of a run while those beside it continue.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -170,27 +171,44 @@ impl RunningUnit for CaviUnit {
     }
 }
 
+/// What a run came to: the keys of `result` in its record.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct CaviResult {
+    greedy_reward: f64,
+    greedy_exact: Reward,
+    expected_reward: f64,
+    entropy: f64,
+    /// Where the loss has another regulator than the entropy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    regulator: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objective: Option<f64>,
+    residual: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iterations_done: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    greedy: Option<Vec<Symbol>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    greedy_ties: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<Vec<f64>>,
+}
+
 fn outcome(plan: &CaviPlan, end: RunEnd, trace: &[f64]) -> RunOutcome {
-    let mut fields = Fields::new();
-    put(&mut fields, "greedy_reward", end.greedy_exact.to_f64());
-    put(&mut fields, "greedy_exact", &end.greedy_exact);
-    put(&mut fields, "expected_reward", end.expected_reward);
-    put(&mut fields, "entropy", end.entropy);
-    if plan.is_regulated_otherwise() {
-        put(&mut fields, "regulator", end.regulator);
-    }
-    put_some(&mut fields, "objective", end.objective);
-    put(&mut fields, "residual", end.residual);
-    if plan.stop_at_convergence.is_some() {
-        put(&mut fields, "iterations_done", end.iterations);
-    }
-    if plan.keep_code {
-        put(&mut fields, "greedy", &end.greedy);
-        put(&mut fields, "greedy_ties", end.greedy_ties);
-    }
-    put_some(&mut fields, "rows", end.policy);
-    if plan.record_every.is_some() {
-        put(&mut fields, "trace", trace);
-    }
-    fields
+    fields(&CaviResult {
+        greedy_reward: end.greedy_exact.to_f64(),
+        greedy_exact: end.greedy_exact,
+        expected_reward: end.expected_reward,
+        entropy: end.entropy,
+        regulator: plan.is_regulated_otherwise().then_some(end.regulator),
+        objective: end.objective,
+        residual: end.residual,
+        iterations_done: plan.stop_at_convergence.map(|_| end.iterations),
+        greedy: plan.keep_code.then_some(end.greedy),
+        greedy_ties: plan.keep_code.then_some(end.greedy_ties),
+        rows: end.policy,
+        trace: plan.record_every.map(|_| trace.to_vec()),
+    })
 }

@@ -1,12 +1,13 @@
 //! Advances chains, or a ladder of them, and keeps what their records need.
 
-use foldglass::Code;
 use foldglass::dynamics::chain::{ChainState, Chains, Tempering, TemperingState};
+use foldglass::{Code, Reward, Symbol};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::walk::Walk;
+use super::walk::{Checkpoint, Walk};
 use super::{ChainPlan, Heat};
-use crate::method::{Fields, RunOutcome, RunningUnit, put, put_some};
+use crate::method::{RunOutcome, RunningUnit, fields};
 
 /// Chains in progress.
 pub(super) enum Walkers {
@@ -62,6 +63,35 @@ pub(super) struct ChainUnit {
     pub done: u64,
 }
 
+/// What a chain, or the coldest rung of a ladder, came to: the keys of `result` in its record.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct ChainResult {
+    reward: f64,
+    reward_exact: Reward,
+    mean_reward: f64,
+    sweeps_done: u64,
+    last_change: u64,
+    sweeps_to_stationary: Option<u64>,
+    sweeps_to_optimum: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoints: Option<Vec<Checkpoint>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denominator: Option<String>,
+    /// Numerators of the reward, as digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    marginals: Option<Vec<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actions: Option<Vec<Symbol>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    swap_rates: Option<Vec<Option<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trips: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_rewards: Option<Vec<f64>>,
+}
+
 impl ChainUnit {
     fn sweep(&mut self) {
         match (&mut self.walkers, &self.plan.heat) {
@@ -95,40 +125,31 @@ impl ChainUnit {
     fn outcome(&self, walk: &Walk) -> RunOutcome {
         let (keeping, denominator) = (&self.plan.keeping, self.walkers.denominator());
         let reward = walk.reward(denominator);
-        let mut fields = Fields::new();
-        put(&mut fields, "reward", reward.to_f64());
-        put(&mut fields, "reward_exact", &reward);
-        put(&mut fields, "mean_reward", walk.mean(keeping, denominator));
-        put(&mut fields, "sweeps_done", walk.sweeps);
-        put(&mut fields, "last_change", walk.last_change);
-        put(
-            &mut fields,
-            "sweeps_to_stationary",
-            walk.stationary(keeping),
-        );
-        put(&mut fields, "sweeps_to_optimum", walk.optimum);
-        if !keeping.checkpoints.is_empty() {
-            put(&mut fields, "checkpoints", walk.marks(keeping, denominator));
-        }
-        if keeping.record_every.is_some() {
-            let trace: Vec<String> = walk.trace.iter().map(u128::to_string).collect();
-            put(&mut fields, "denominator", denominator.to_string());
-            put(&mut fields, "trace", trace);
-        }
-        if keeping.marginals {
-            put(&mut fields, "marginals", &walk.counts);
-        }
-        put_some(&mut fields, "actions", walk.code.as_ref());
-        if let Walkers::Ladder(ladder) = &self.walkers {
-            let rates: Vec<Option<f64>> = ladder.swaps().iter().map(|pair| pair.rate()).collect();
-            let trips: u64 = ladder.trips().iter().sum();
-            let mean = |walk: &Walk| walk.mean(keeping, denominator);
-            let means: Vec<f64> = self.walks.iter().map(mean).collect();
-            put(&mut fields, "swap_rates", rates);
-            put(&mut fields, "round_trips", trips);
-            put(&mut fields, "mean_rewards", means);
-        }
-        fields
+        let ladder = match &self.walkers {
+            Walkers::Ladder(ladder) => Some(ladder),
+            Walkers::Chains(_) => None,
+        };
+        let mean = |walk: &Walk| walk.mean(keeping, denominator);
+        let trace = || walk.trace.iter().map(u128::to_string).collect();
+        fields(&ChainResult {
+            reward: reward.to_f64(),
+            reward_exact: reward,
+            mean_reward: mean(walk),
+            sweeps_done: walk.sweeps,
+            last_change: walk.last_change,
+            sweeps_to_stationary: walk.stationary(keeping),
+            sweeps_to_optimum: walk.optimum,
+            checkpoints: (!keeping.checkpoints.is_empty())
+                .then(|| walk.marks(keeping, denominator)),
+            denominator: keeping.record_every.map(|_| denominator.to_string()),
+            trace: keeping.record_every.map(|_| trace()),
+            marginals: keeping.marginals.then(|| walk.counts.clone()),
+            actions: walk.code.clone(),
+            swap_rates: ladder
+                .map(|ladder| ladder.swaps().iter().map(|pair| pair.rate()).collect()),
+            round_trips: ladder.map(|ladder| ladder.trips().iter().sum()),
+            mean_rewards: ladder.map(|_| self.walks.iter().map(mean).collect()),
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use foldglass::support::exact::UBig;
 use foldglass::{Code, Reward};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Keeping;
@@ -149,8 +150,8 @@ impl Walk {
 }
 
 /// J after a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Checkpoint {
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+pub struct Checkpoint {
     sweep: u64,
     reward: f64,
     reward_exact: Reward,

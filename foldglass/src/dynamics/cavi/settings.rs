@@ -35,7 +35,10 @@ impl Rule {
 
 /// Cells redrawn from the initial law now and then.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(schemars::JsonSchema, serde::Serialize, serde::Deserialize)
+)]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Resets {
     /// The share of the cells redrawn each time.
@@ -48,7 +51,10 @@ pub struct Resets {
 
 /// A last stretch at another temperature.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(schemars::JsonSchema, serde::Serialize, serde::Deserialize)
+)]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Quench {
     /// Its length, after the iterations at tau.

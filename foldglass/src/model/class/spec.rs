@@ -25,8 +25,12 @@ pub const WIDEST: usize = 1024;
 /// assert_eq!(class.spec(), spec);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(schemars::JsonSchema, serde::Serialize, serde::Deserialize)
+)]
 #[cfg_attr(feature = "serde", serde(into = "Form", try_from = "Form"))]
+#[cfg_attr(feature = "serde", schemars(with = "Form"))]
 pub struct ClassSpec {
     /// The multiplication table B.
     pub square: Operation,
@@ -188,8 +192,9 @@ impl Class {
 
 /// The keys of the object `class`.
 #[cfg(feature = "serde")]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(schemars::JsonSchema, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Class")]
 struct Form {
     square: Operation,
     lengths: Vec<usize>,

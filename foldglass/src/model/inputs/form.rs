@@ -3,16 +3,21 @@
 use super::InputLaw;
 use crate::support::exact::{lowest_terms, parse};
 use dashu_ratio::RBig;
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-#[derive(Serialize, Deserialize)]
+/// The law of the inputs.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[schemars(rename = "InputLaw")]
 #[serde(rename_all = "lowercase")]
 enum Form {
     Uniform,
     Markov(String),
     Product(Vec<Vec<String>>),
 }
+
+crate::schema_as!(InputLaw, Form);
 
 impl Serialize for InputLaw {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,6 +4,7 @@ use super::{Code, Policy, TableError};
 use crate::model::class::{ClassSpec, SpecError};
 use crate::model::operation::Symbol;
 use crate::support::memory::Allowance;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -25,18 +26,20 @@ pub const POLICY_FORMAT: &str = "foldglass-policy/1";
 /// let read: CodeForm = serde_json::from_str(&text).unwrap();
 /// assert_eq!(read.code(Allowance::default()).unwrap(), code);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CodeForm {
+    #[schemars(extend("const" = CODE_FORMAT))]
     format: String,
     class: ClassSpec,
     actions: Vec<Symbol>,
 }
 
 /// The content of a policy file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyForm {
+    #[schemars(extend("const" = POLICY_FORMAT))]
     format: String,
     class: ClassSpec,
     rows: Vec<Vec<f64>>,

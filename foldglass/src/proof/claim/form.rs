@@ -8,6 +8,7 @@ use crate::model::operation::Symbol;
 use crate::model::policy::{Code, TableError};
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -64,9 +65,10 @@ pub enum ClaimError {
 }
 
 /// The content of a path file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathForm {
+    #[schemars(extend("const" = PATH_FORMAT))]
     format: String,
     class: ClassSpec,
     actions: Vec<i64>,
@@ -78,7 +80,7 @@ pub struct PathForm {
 /// A verdict in a file, with the keys of its kind: certified has nodes, bounded has cap, nodes and
 /// beyond, escapes has moves. A node is [parent, cell, action]. Any but optimal may have a barrier:
 /// then barrier_is says how it is known, way_out is its path, and an exact one has flooded codes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictForm {
     actions: Vec<i64>,
@@ -102,7 +104,7 @@ pub struct VerdictForm {
     way_out: Option<Vec<Move>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum FindingWord {
     Optimal,
@@ -112,7 +114,7 @@ enum FindingWord {
 }
 
 /// How a barrier is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum BarrierForm {
     Exact,
@@ -120,9 +122,10 @@ enum BarrierForm {
 }
 
 /// The content of a verdict file: verdicts on codes of one class, at least one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictsForm {
+    #[schemars(extend("const" = VERDICT_FORMAT))]
     format: String,
     class: ClassSpec,
     verdicts: Vec<VerdictForm>,

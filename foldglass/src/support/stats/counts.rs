@@ -11,7 +11,10 @@ use super::{Interval, miss};
 /// assert!((trapped.interval(0.95).low - 0.6915).abs() < 5e-5);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(schemars::JsonSchema, serde::Serialize, serde::Deserialize)
+)]
 pub struct Proportion {
     /// How many trials succeeded.
     pub successes: u64,

@@ -1,0 +1,43 @@
+//! Gathers the JSON Schemas of everything that foldglass writes for programs: `--json` of each command, and files.
+
+use foldglass_paper::reproduce;
+use foldglass_study::schema::{FileSchema, formats, named};
+use schemars::Schema;
+
+use crate::commands::Command;
+use crate::commands::explore::Address;
+use crate::commands::shell::{Completions, Pages};
+use crate::output::schema;
+
+/// All schemas, by the path of their file: `commands/eval.json`, `formats/code.json`.
+pub fn schemas() -> Vec<(String, Schema)> {
+    let by_themselves = [
+        ("Explore", schema::<Address>()),
+        ("Completions", schema::<Completions>()),
+        ("Man", schema::<Pages>()),
+    ];
+    let commands = Command::schemas().into_iter().chain(by_themselves);
+    let commands = commands.map(|(variant, schema)| {
+        let name = words(variant);
+        let title = format!("foldglass {name} --json");
+        (
+            format!("commands/{name}.json"),
+            named(schema, "command", &name, &title),
+        )
+    });
+    let files = formats().into_iter().chain(reproduce::formats());
+    let files = files.map(|FileSchema { name, schema }| (format!("formats/{name}.json"), schema));
+    commands.chain(files).collect()
+}
+
+/// The name of a command from that of its variant: `read-back` from `ReadBack`.
+fn words(variant: &str) -> String {
+    let mut name = String::new();
+    for letter in variant.chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
