@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `schemas`, `wheel`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `schemas`, `wheel`, `workflows`.
 
 mod architecture;
 mod attack;
@@ -22,6 +22,7 @@ mod tools;
 mod venv;
 mod wasm;
 mod wheel;
+mod workflows;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -34,10 +35,11 @@ usage: cargo xtask <command>
                                  a failure where FOLDGLASS_CI is set
   test --full                    what CI runs: also each feature alone, attacks, documentation, the book, the explorer's
                                  page and WebAssembly, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
-  test --all                     also licences (cargo-deny), coverage (cargo-llvm-cov), the crates as published (a dry run),
+  test --all                     also licences (cargo-deny), workflows (zizmor, actionlint), coverage (cargo-llvm-cov), the crates as published (a dry run),
                                  sdist and wheel as published, the package as pip builds it, PyTorch and TRL
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   wheel                          builds the sdist, the wheel from it, and tests the wheel where there is no Rust
+  workflows                      checks .github/workflows with zizmor and actionlint
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
   attack [--seconds N] [--seed N] [--kills N] [--files N] [--bits N] [--flags N] [--signals N]
@@ -97,9 +99,10 @@ fn main() -> ExitCode {
         Some(("copies", [])) => copies::run(),
         Some(("schemas", [])) => test::write_schemas(),
         Some(("wheel", [])) => wheel::run(),
+        Some(("workflows", [])) => workflows::run(),
         Some((
             name @ ("architecture" | "book" | "copies" | "explorer" | "features" | "page"
-            | "process" | "schemas" | "wheel"),
+            | "process" | "schemas" | "wheel" | "workflows"),
             [extra, ..],
         )) => Err(Failure::Usage(format!(
             "{name} takes no argument, got {extra:?}"

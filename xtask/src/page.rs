@@ -36,13 +36,20 @@ pub fn run() -> Result<(), Failure> {
 
 /// The compiler's script, installed if it is not the one wanted.
 fn compiler() -> Result<PathBuf, String> {
-    let folder = target_dir().join(format!("typescript-{VERSION}"));
-    let script = folder.join("node_modules/typescript/lib/tsc.js");
-    let runs = || succeed("tsc", Command::new("node").arg(&script).arg("--version"));
-    if script.exists() && runs().is_ok() {
-        return Ok(script);
+    npm("typescript", VERSION, "lib/tsc.js")
+}
+
+/// A file of a package of npm, of one version, which is put under `target/` if it is not there.
+pub fn npm(package: &str, version: &str, file: &str) -> Result<PathBuf, String> {
+    let folder = target_dir().join(format!("{package}-{version}"));
+    let file = folder.join("node_modules").join(package).join(file);
+    succeed("node", Command::new("node").arg("--version"))?;
+    // Written last, so a broken installation is made anew.
+    let whole = folder.join("installed");
+    if whole.exists() && file.exists() {
+        return Ok(file);
     }
-    eprintln!("== page: installing TypeScript {VERSION}");
+    eprintln!("== npm: installing {package} {version}");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let mut install = Command::new("npm");
     install.args([
@@ -52,7 +59,8 @@ fn compiler() -> Result<PathBuf, String> {
         "--no-fund",
         "--prefix",
     ]);
-    install.arg(&folder).arg(format!("typescript@{VERSION}"));
+    install.arg(&folder).arg(format!("{package}@{version}"));
     succeed("npm install", &mut install)?;
-    runs().map(|_| script.clone())
+    std::fs::write(&whole, "").map_err(|error| error.to_string())?;
+    Ok(file)
 }

@@ -4,8 +4,8 @@
 //! gigabytes or many minutes. A tier ends with the list of what it leaves to the next.
 
 use crate::{
-    Failure, attack, book, cargo, explorer, features, page, publish, python, skip, skipped_list,
-    tools, wheel,
+    Failure, attack, book, cargo, explorer, features, page, publish, python, site, skip,
+    skipped_list, tools, wheel, workflows,
 };
 use std::fs;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ impl Tier {
         );
         const ALL: (&str, &str) = (
             "--all",
-            "licences by cargo-deny, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as \
+            "licences by cargo-deny, the site, workflows by zizmor and actionlint, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as \
              pip builds it, Python tests with PyTorch and TRL",
         );
         match self {
@@ -143,6 +143,21 @@ const SCHEMAS: Step<'static> = Step {
     env: &[("FOLDGLASS_WRITE_SCHEMAS", "1")],
 };
 
+/// Needs the site as built.
+const SITE_PAGES: Step<'static> = step(
+    "the site in a browser, from its folder",
+    &[
+        "test",
+        "--package",
+        "foldglass-cli",
+        "--test",
+        "cli",
+        "site_page",
+        "--",
+        "--ignored",
+    ],
+);
+
 const LICENCES: Step<'static> = step(
     "licences",
     &["deny", "check", "licenses", "sources", "bans"],
@@ -208,7 +223,10 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
     }
     if tier == Tier::All {
         LICENCES.run_with("cargo-deny")?;
+        workflows::run()?;
         COVERAGE.run_with("cargo-llvm-cov")?;
+        site::run(None)?;
+        SITE_PAGES.run()?;
         crates()?;
         wheel::run()?;
         python::run(packages, &[])?;

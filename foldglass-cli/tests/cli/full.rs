@@ -9,6 +9,8 @@ mod chromium;
 mod explore_page;
 mod report_page;
 mod reproduction;
+#[cfg(unix)]
+mod site_page;
 #[cfg(target_os = "linux")]
 mod slurm;
 #[cfg(unix)]

@@ -42,6 +42,27 @@ fn the_citation_names_the_version_and_the_titles_of_the_readme() {
 }
 
 #[test]
+fn the_changelog_opens_with_this_version_and_the_date_of_the_citation() {
+    let version = value(&text("Cargo.toml"), "version = ");
+    let date = value(&text("CITATION.cff"), "date-released:");
+    let changelog = text("CHANGELOG.md");
+    assert_eq!(value(&changelog, "## "), format!("{version} ({date})"));
+    let parts: Vec<usize> = date.split('-').map(str::len).collect();
+    assert_eq!(parts, [4, 2, 2], "{date}");
+}
+
+#[test]
+fn a_tag_publishes_nothing_before_the_tests_have_passed() {
+    let release = text(".github/workflows/release.yml");
+    assert!(release.contains("uses: ./.github/workflows/ci.yml"));
+    for job in ["pypi", "crates"] {
+        let (_, rest) = release.split_once(&format!("\n  {job}:\n")).unwrap();
+        let needs = rest.lines().find(|line| line.trim().starts_with("needs:"));
+        assert_eq!(needs.map(str::trim), Some("needs: [ci, wheels]"), "{job}");
+    }
+}
+
+#[test]
 fn workflows_run_pinned_actions_with_no_permission_by_default() {
     let folder = root().join(".github/workflows");
     let mut pinned = 0;
