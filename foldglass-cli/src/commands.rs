@@ -1,5 +1,6 @@
 //! Holds the commands, a module each: its flags, and what it reports. The table at the end lists them.
 
+pub mod archive;
 pub mod barrier;
 pub mod benign;
 pub mod cavi;
@@ -180,6 +181,8 @@ commands! {
         Reproduce(reproduce::ReproduceArgs),
         /// Write the report of a reproduction from its records: a page, a text, tables, figures
         Report(report::ReportArgs),
+        /// Put a reproduction into one file, with its report and SHA-256 sums, or verify such a file
+        Archive(archive::ArchiveArgs),
         /// Decide the paper's statements one by one, from records and small computations
         Claims(claims::ClaimsArgs),
         /// List the tables and figures of the paper: what each needs, how long it takes here

@@ -1,10 +1,11 @@
 //! Gathers the JSON Schemas of everything that foldglass writes for programs: `--json` of each command, and files.
 
 use foldglass_paper::reproduce;
-use foldglass_study::schema::{FileSchema, formats, named};
+use foldglass_study::schema::{FileSchema, Sealed, formats, named, written};
 use schemars::Schema;
 
 use crate::commands::Command;
+use crate::commands::archive::ArchiveManifest;
 use crate::commands::explore::Address;
 use crate::commands::shell::{Completions, Pages};
 use crate::output::schema;
@@ -25,9 +26,18 @@ pub fn schemas() -> Vec<(String, Schema)> {
             named(schema, "command", &name, &title),
         )
     });
-    let files = formats().into_iter().chain(reproduce::formats());
+    let files = formats()
+        .into_iter()
+        .chain(reproduce::formats())
+        .chain([archive()]);
     let files = files.map(|FileSchema { name, schema }| (format!("formats/{name}.json"), schema));
     commands.chain(files).collect()
+}
+
+fn archive() -> FileSchema {
+    let name = "archive-manifest";
+    let schema = written::<Sealed<ArchiveManifest>>("format", name, "manifest.json of an archive");
+    FileSchema { name, schema }
 }
 
 /// The name of a command from that of its variant: `read-back` from `ReadBack`.

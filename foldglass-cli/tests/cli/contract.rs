@@ -10,7 +10,7 @@ use crate::support::{Scratch, words};
 
 /// Tiny runs of every command that prints a report, in an order in which files are there when they are
 /// read. Some commands have several forms.
-const RUNS: [&str; 59] = [
+const RUNS: [&str; 61] = [
     "task --task quasigroup",
     "task --task random:4",
     "cells --task parity --lengths 3",
@@ -73,6 +73,8 @@ const RUNS: [&str; 59] = [
     "list",
     "reproduce tab:trapsexist --smoke --out here",
     "report here",
+    "archive here --out here.tar",
+    "archive --check here.tar",
 ];
 
 /// What these runs write, by format.

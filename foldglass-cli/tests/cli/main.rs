@@ -1,5 +1,6 @@
 //! Runs the built `foldglass` and holds it to the command-line contract.
 
+mod archive;
 mod cavi;
 mod cells;
 mod certify;
@@ -18,6 +19,7 @@ mod explore;
 mod ext;
 mod extremes;
 mod family;
+mod fixtures;
 mod free_energy;
 mod full;
 mod gauge;

@@ -169,6 +169,7 @@ const TABLE: &[(&str, Ends)] = &[
         Stopped("--smoke tab:trapsexist --out reproduced", 0.5),
     ),
     ("report", Short),
+    ("archive", Short),
     ("claims", Stopped("", 0.5)),
     ("completions", Short),
     ("man", Short),
