@@ -42,6 +42,16 @@ foldglass::named_enum!(Trainer {
     "reasoning-gym" => ReasoningGym,
 });
 
+impl Trainer {
+    /// How the names of its files end.
+    pub fn file_kind(self) -> &'static str {
+        match self {
+            Trainer::Verl => "parquet",
+            _ => "jsonl",
+        }
+    }
+}
+
 /// The part of a dataset that a row belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -214,17 +224,17 @@ impl RowWriter<'_> {
         trainer: Trainer,
         directory: &Path,
     ) -> Result<PathBuf, StudyError> {
-        let (kind, content) = match trainer {
-            Trainer::Verl => ("parquet", self.verl(rows)?),
+        let content = match trainer {
+            Trainer::Verl => self.verl(rows)?,
             _ => {
                 let lines = rows.iter().flat_map(|row| {
                     let line = self.line(row, trainer).to_string();
                     line.into_bytes().into_iter().chain([b'\n'])
                 });
-                ("jsonl", lines.collect())
+                lines.collect()
             }
         };
-        let path = directory.join(format!("{split}.{kind}"));
+        let path = directory.join(format!("{split}.{}", trainer.file_kind()));
         replace(&path, "dataset", &content).map_err(|source| StudyError::write(&path, source))?;
         Ok(path)
     }

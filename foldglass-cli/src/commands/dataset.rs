@@ -92,6 +92,15 @@ impl DatasetArgs {
             }
             None => (self.class.spec()?, None),
         };
+        if !spec.reward.is_final() {
+            return Err(Error::Usage(format!(
+                "--reward {} rewards single steps: a row has one target, the last product; final is accepted",
+                spec.reward
+            )));
+        }
+        if let Some(out) = &self.out {
+            self.refuse_leftovers(out)?;
+        }
         let weights = spec.length_weights.as_ref();
         let (square, lengths) = (spec.square.clone(), &spec.lengths);
         let task = Task::weighted(square, &spec.inputs, lengths, weights, &spec.reward)
@@ -134,6 +143,31 @@ impl DatasetArgs {
         };
         let listed = self.out.is_none();
         Ok(Dataset::new(spec, &task, rows, files, listed))
+    }
+
+    /// Refuses a directory with files of another dataset that this one would not replace: a trainer would read both.
+    fn refuse_leftovers(&self, out: &Path) -> Result<(), Error> {
+        let mut names = Vec::new();
+        for (split, rows) in [(Split::Train, self.rows), (Split::Test, self.test_rows)] {
+            for kind in ["jsonl", "parquet"] {
+                if rows == 0 || kind != self.trainer.file_kind() {
+                    names.push(format!("{split}.{kind}"));
+                }
+            }
+        }
+        if self.rendering != Rendering::Symbols {
+            names.push("tokenizer".to_owned());
+        }
+        names.retain(|name| out.join(name).exists());
+        match names.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Usage(format!(
+                "--out {}: it has {} of an earlier dataset, which this one would not replace; remove that, or name \
+                 another directory",
+                out.display(),
+                names.join(", ")
+            ))),
+        }
     }
 
     /// Writes the splits, and the tokenizer where prompts are symbols.

@@ -189,9 +189,45 @@ fn mistakes_are_refused_with_what_is_accepted() {
         ("--rows 10000001", "at most 10000000"),
         ("--first 9223372036854775808", "2^63"),
         ("--trainer trl", "--out"),
+        (
+            "--lengths 2 --reward process",
+            "--reward process rewards single steps: a row has one target",
+        ),
     ] {
-        let run = scratch.run(&words(&format!("{SMALL} {flags}")));
+        // A flag that is given twice is another mistake.
+        let small = SMALL.split(" --lengths").next().unwrap();
+        let rest = if flags.contains("--lengths") {
+            small
+        } else {
+            SMALL
+        };
+        let run = scratch.run(&words(&format!("{rest} {flags}")));
         fails(&run, 2, &[said]);
     }
     assert!(scratch.files().is_empty());
+}
+
+#[test]
+fn files_of_an_earlier_dataset_are_never_left_beside_those_of_another() {
+    let scratch = Scratch::new();
+    let run = |flags: &str| scratch.run(&words(&format!("{SMALL} --out rows {flags}")));
+    run("--rows 3 --test-rows 2").success();
+    for (flags, named) in [
+        ("--rows 3", "test.jsonl"),
+        (
+            "--rows 3 --test-rows 2 --trainer verl",
+            "train.jsonl, test.jsonl",
+        ),
+        ("--rows 3 --test-rows 2 --rendering words", "tokenizer"),
+        ("--rows 0 --test-rows 2", "train.jsonl"),
+    ] {
+        let said = format!("--out rows: it has {named} of an earlier dataset");
+        fails(&run(flags), 2, &[&said, "another directory"]);
+    }
+    assert_eq!(lines(&scratch, "rows/train.jsonl").len(), 3);
+    // What it would replace is no obstacle, nor is what no dataset writes.
+    scratch.file("rows/notes.txt", "mine");
+    run("--rows 5 --test-rows 1 --trainer trl").success();
+    assert_eq!(lines(&scratch, "rows/train.jsonl").len(), 5);
+    assert_eq!(lines(&scratch, "rows/test.jsonl").len(), 1);
 }

@@ -27,8 +27,8 @@ def reward(space: Class, logits: torch.Tensor, objective: str | None = None) -> 
 
     ``objective`` replaces J by ``pass@K``, ``maxrl:K`` or ``grpo-std`` (:func:`foldglass.objective_batch`). All is
     computed in double precision on the CPU and returned in the dtype and on the device of the logits. It works under
-    ``torch.compile`` and ``torch.func.vmap``. Its gradient is exact; a second derivative is refused (of a compiled graph
-    by ``backward()`` alone, as PyTorch does).
+    ``torch.compile`` and ``torch.func.vmap``. Its gradient is exact; a second derivative is refused. In a compiled graph PyTorch
+    itself refuses it, in ``backward()`` and with recent versions alone.
 
     Args:
         space: The class.
