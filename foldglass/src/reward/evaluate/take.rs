@@ -51,20 +51,18 @@ fn take_panel<P: RowEntry>(
     part: &mut [f64],
 ) -> bool {
     let lanes = panel.cells.lanes;
-    if let Ok(lanes) = lanes.try_into() {
-        let transpose = Transpose {
-            lanes,
-            vectors: panel.cells.vectors,
-            each: q,
-            tolerance,
-            rounding: SUM_ROUNDING,
-            least: LEAST_PROBABILITY,
-        };
-        match transpose.run(rows, ahead, part) {
-            Transposed::Distributions => return true,
-            Transposed::Refused => return false,
-            Transposed::Unsupported => {}
-        }
+    let transpose = Transpose {
+        lanes,
+        vectors: panel.cells.vectors,
+        each: q,
+        tolerance,
+        rounding: SUM_ROUNDING,
+        least: LEAST_PROBABILITY,
+    };
+    match transpose.run(rows, ahead, part) {
+        Transposed::Distributions => return true,
+        Transposed::Refused => return false,
+        Transposed::Unsupported => {}
     }
     fetch(ahead);
     panel.scatter(q, rows, part);
