@@ -1,6 +1,6 @@
-//! Times complete censuses of correlated parity: every code, every trap, the barriers of all shelves.
+//! Times complete censuses: every code, every trap, the barriers of all shelves. Most are of correlated parity.
 
-use crate::{Held, median_time};
+use crate::{Held, class, median_time};
 use foldglass::landscape::census::{Count, LeastCost, Survey};
 use foldglass::support::watch::Tally;
 use foldglass::{
@@ -31,9 +31,9 @@ pub fn against_peers() {
 
 /// Longer and longer codes, and how the time grows with each step.
 pub fn growth() {
-    let short = print_census(8, "<= 0.5 s");
-    let long = print_census(10, "<= 20 s");
-    let longest = print_census(11, "");
+    let short = parity_of(8, "<= 0.5 s");
+    let long = parity_of(10, "<= 20 s");
+    let longest = parity_of(11, "");
     for (name, base_seconds, base) in [
         ("census_growth", long, "T = 10"),
         ("census_growth_by_3", short, "T = 8"),
@@ -52,21 +52,38 @@ pub fn growth() {
 
 /// The paper's longest.
 pub fn longest() {
-    print_census(12, "<= 900 s");
+    parity_of(12, "<= 900 s");
+}
+
+/// Classes beyond the paper's: several lengths whose end is seen, three symbols, and a table that is not Latin.
+pub fn others() {
+    let ahead = Shape::untied(0, 1);
+    let lengths = class("parity", &[2, 3, 4], ahead);
+    print_census("census_lengths_0_1", &lengths, "<= 60 s");
+    print_census("census_z3_0_1", &class("z:3", &[1, 2], ahead), "");
+    print_census(
+        "census_max3",
+        &class("max:3", &[3], Shape::untied(0, 0)),
+        "",
+    );
+}
+
+fn parity_of(length: usize, target: &str) -> f64 {
+    let class = correlated_parity(length);
+    print_census(&format!("census_T{length}"), &class, target)
 }
 
 /// Prints the time of a census, and returns it: the median of many short ones, or of a single one
 /// that takes longer than the time all of them should.
-fn print_census(length: usize, target: &str) -> f64 {
-    let class = correlated_parity(length);
+fn print_census(name: &str, class: &Class, target: &str) -> f64 {
     let start = Instant::now();
-    let count = take(&class, THREADS);
+    let count = take(class, THREADS);
     let once = start.elapsed();
     let seconds = if once > crate::BUDGET {
         once.as_secs_f64()
     } else {
         median_time(|| {
-            black_box(take(black_box(&class), THREADS));
+            black_box(take(black_box(class), THREADS));
         })
     };
     let target = if target.is_empty() {
@@ -75,9 +92,10 @@ fn print_census(length: usize, target: &str) -> f64 {
         format!(r#","target":"{target}""#)
     };
     println!(
-        r#"{{"name":"census_T{length}","median_s":{seconds:e},"local_maxima":{},"traps":{},"of":"2^{} codes on {THREADS} threads"{target}}}"#,
+        r#"{{"name":"{name}","median_s":{seconds:e},"local_maxima":{},"traps":{},"of":"{}^{} codes on {THREADS} threads"{target}}}"#,
         count.local_maxima,
         traps(&count),
+        class.q(),
         class.cells(),
     );
     seconds
@@ -122,12 +140,7 @@ fn take(class: &Class, threads: usize) -> Count {
             .all(|barrier| matches!(barrier, Ok(LeastCost::Of(1..)))),
         "a trap has a barrier"
     );
-    let named = class.task().lengths()[0] - 1;
-    assert_eq!(
-        all.optimal,
-        1 << named,
-        "the fold, by all names of its tokens"
-    );
+    assert!(all.optimal > 0, "the fold is one");
     all
 }
 

@@ -248,7 +248,7 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    let cases: [Case; 13] = [
+    let cases: [Case; 14] = [
         (&["evaluate_untied_0_3_T7"], evaluation_against_peers),
         (
             &["tables_read_untied_0_3_T7", "tables_write_untied_0_3_T7"],
@@ -284,6 +284,10 @@ fn main() {
         (
             &["census_T8", "census_T10", "census_T11", "census_growth"],
             landscape::growth,
+        ),
+        (
+            &["census_lengths_0_1", "census_z3_0_1", "census_max3"],
+            landscape::others,
         ),
     ];
     let long_cases: [Case; 1] = [(&["census_T12"], landscape::longest)];

@@ -267,7 +267,8 @@ impl Survey {
 
     /// The most bytes that a visitor takes, beyond the traps it finds and the shelf it searches.
     pub fn bytes(&self) -> u128 {
-        (KEPT * 2 * 32 + beginnings::KEPT * beginnings::KEPT_BYTES) as u128
+        let behind = walker::KEPT_BEHIND * walker::BYTES_BEHIND;
+        (KEPT * 2 * 32 + behind + beginnings::KEPT * beginnings::KEPT_BYTES) as u128
     }
 
     /// Merges the prefixes of at most this number of steps. A census of other steps has other parts.
@@ -327,7 +328,7 @@ impl Survey {
 impl<W: Whole> Merged<W> {
     fn new(frame: &Frame, budget: MergeBudget, tally: &Tally<'_>) -> Option<Merged<W>> {
         let flows = FlowTable::new(&frame.class);
-        let prefixes = Prefixes::new(&flows, frame.packing, frame.splits, budget, tally)?;
+        let prefixes = Prefixes::new(frame, &flows, budget, tally)?;
         Some(Merged { flows, prefixes })
     }
 }
@@ -435,6 +436,11 @@ impl Census {
 }
 
 impl Frame {
+    /// The tolerance, as a weight.
+    fn margin<W: Whole>(&self) -> W {
+        W::of(&UBig::from(self.tolerance))
+    }
+
     /// How many codes the steps before one have.
     fn codes_before<W: Whole>(&self, step: &StepFlows<W>) -> u128 {
         (self.class.q() as u128)

@@ -36,6 +36,12 @@ impl Packing {
         digits.fold(0, |code, action| code << self.bits | Packed::from(action))
     }
 
+    /// The action of one cell.
+    #[inline]
+    pub fn digit(self, code: Packed, cell: usize) -> Symbol {
+        (code >> (self.bits as usize * cell) & ((1 << self.bits) - 1)) as Symbol
+    }
+
     pub fn unpack(self, code: Packed, actions: &mut [Symbol]) {
         let (mut rest, mask) = (code, (1 << self.bits) - 1);
         for action in actions {

@@ -106,6 +106,7 @@ fn classes() -> impl Strategy<Value = Class> {
         (vec![3], Shape::untied(1, 0)),
         (vec![3], Shape::untied(0, 1)),
         (vec![2, 3], long),
+        (vec![1, 3], Shape::untied(0, 1)),
     ];
     prop::sample::select(kinds).prop_flat_map(|(lengths, shape)| {
         let longest = lengths[lengths.len() - 1];
@@ -226,6 +227,29 @@ fn windows_memory_and_several_lengths_are_counted_too() {
     compare(&class("parity", &law, &[1, 3], long));
     let window = Window { past: 0, future: 1 };
     compare(&class("parity", &law, &[2, 3], Shape { window, ..long }));
+}
+
+/// Cells that see the end earn apart from all later steps, and many of them are tied.
+#[test]
+fn several_lengths_of_a_window_that_sees_the_end_are_counted_too() {
+    let shape = Shape::untied(0, 1);
+    compare(&class("parity", &InputLaw::Uniform, &[2, 3], shape));
+    let several = class("parity", &markov("9/10"), &[2, 3], shape);
+    compare(&reweighed(&several, Some("1,3"), "final"));
+}
+
+/// 2^32 codes; the numbers are also those of a count of all pairs of prefix and suffix.
+#[test]
+fn lengths_2_to_4_of_a_window_that_sees_the_end_have_the_known_maxima_and_no_traps() {
+    let class = class(
+        "parity",
+        &InputLaw::Uniform,
+        &[2, 3, 4],
+        Shape::untied(0, 1),
+    );
+    let (_, count) = census(&class, "0");
+    assert_eq!((count.optimal, count.local_maxima), (64, 80_002_048));
+    assert_eq!(count.traps, []);
 }
 
 #[test]

@@ -14,7 +14,6 @@ use crate::model::operation::Symbol;
 use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 use crate::support::exact::gcd;
-use dashu_int::UBig;
 use std::collections::HashMap;
 
 /// Of a count that is known: level, class, and what earlier steps see of beta.
@@ -37,8 +36,13 @@ pub(super) struct Beginnings<'a, W> {
     flows: &'a FlowTable<W>,
     prefixes: &'a Prefixes<W>,
     tolerance: W,
-    /// At the places of a level: of the class that is gone on from.
+    /// At the places of every level: of the class last gone on from.
     alpha: Vec<W>,
+    /// By level, and by cell of the step after it as far as one was asked for: a bit for each action with which the
+    /// cell is not raised. The cells of a step earn apart from each other, so that all links from a class share them.
+    allowed: Vec<Vec<u128>>,
+    /// A buffer: by action, what a cell earns.
+    earned: Vec<W>,
     /// At the places of every level from the asked one on: what the suffix earns.
     pub beta: Vec<W>,
     /// Those of the step that was gone back by.
@@ -54,10 +58,12 @@ impl<'a, W: Whole> Beginnings<'a, W> {
             census,
             flows,
             prefixes,
-            tolerance: W::of(&UBig::from(census.tolerance)),
+            tolerance: census.margin(),
             alpha: vec![W::zero(); flows.right.len()],
             beta: flows.beta(),
             actions: vec![0; census.class.cells()],
+            allowed: vec![Vec::new(); prefixes.levels.len()],
+            earned: Vec::new(),
             known: HashMap::new(),
             followed: 0,
         }
@@ -112,8 +118,12 @@ impl<'a, W: Whole> Beginnings<'a, W> {
         let (prefixes, flows) = (self.prefixes, self.flows);
         let step = &flows.steps[level - 1];
         let mut sum = 0;
+        let mut last = None;
         for link in prefixes.levels[level].links(class) {
-            if !self.follows(level, link.from, link.action) {
+            if last.replace(link.from) != Some(link.from) {
+                self.start_from(level, link.from);
+            }
+            if !self.follows(level, link.action) {
                 continue;
             }
             let ways = namings(step, &self.actions, flows.q);
@@ -134,7 +144,8 @@ impl<'a, W: Whole> Beginnings<'a, W> {
             let before = &prefixes.levels[level - 1];
             let mut unraised = 0;
             for from in 0..before.classes() as u32 {
-                if self.follows(level, from, forgetting.action) {
+                self.start_from(level, from);
+                if self.follows(level, forgetting.action) {
                     unraised += before.multiplicities[from as usize];
                 }
             }
@@ -143,24 +154,35 @@ impl<'a, W: Whole> Beginnings<'a, W> {
         sum
     }
 
-    /// Goes back by the step before a level: whether it is not raised.
-    pub fn follows(&mut self, level: usize, from: u32, action: u32) -> bool {
-        let (step, before) = (
-            &self.flows.steps[level - 1],
-            &self.prefixes.levels[level - 1],
-        );
-        self.followed += 1;
-        let packing = self.census.packing;
-        packing.unpack(action.into(), &mut self.actions[step.cells.clone()]);
+    /// Prepares to go back by the step before a level to a class.
+    pub fn start_from(&mut self, level: usize, from: u32) {
+        let before = &self.prefixes.levels[level - 1];
         before.layout.write(before.weights(from), &mut self.alpha);
-        let (alpha, beta) = (&self.alpha, &self.beta);
-        step.is_unraised(
-            alpha,
-            beta,
-            &self.actions,
-            self.tolerance,
-            self.flows.q,
-            &[],
-        )
+        self.allowed[level - 1].clear();
+    }
+
+    /// Goes back by the step before a level to the class last started from: whether the step is not raised. Its
+    /// actions are unpacked then.
+    pub fn follows(&mut self, level: usize, action: u32) -> bool {
+        let (step, packing) = (&self.flows.steps[level - 1], self.census.packing);
+        let allowed = &mut self.allowed[level - 1];
+        self.followed += 1;
+        for (i, cell) in step.cells.clone().enumerate() {
+            if i == allowed.len() {
+                let earned = (0..self.flows.q as Symbol)
+                    .map(|action| step.earned(&self.alpha, &self.beta, cell, action));
+                self.earned.clear();
+                self.earned.extend(earned);
+                let best = *self.earned.iter().max().expect("an action");
+                let unraised = |&earned: &W| u128::from(earned + self.tolerance >= best);
+                let bits = self.earned.iter().rev().map(unraised);
+                allowed.push(bits.fold(0, |bits, bit| bits << 1 | bit));
+            }
+            if allowed[i] >> packing.digit(action.into(), i) & 1 == 0 {
+                return false;
+            }
+        }
+        packing.unpack(action.into(), &mut self.actions[step.cells.clone()]);
+        true
     }
 }

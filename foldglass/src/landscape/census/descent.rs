@@ -2,7 +2,11 @@
 //!
 //! Tokens are named in the order in which the cells of their step first emit them. A code with k
 //! names in a step stands for q! / (q - k)! codes: those in which they have other names.
+//!
+//! Where the window shows that the input ends, no later step reads the token. Unless such a cell takes a best action,
+//! given the steps before it, the code can be raised, whatever its other cells do: other actions are left out.
 
+use super::Frame;
 use super::seen::SeenLayout;
 use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
@@ -25,6 +29,7 @@ pub(super) struct Stretch {
 pub(super) struct Descent<'a, W> {
     flows: &'a FlowTable<W>,
     stretch: Stretch,
+    tolerance: W,
     pub alpha: Vec<W>,
     pub actions: Vec<Symbol>,
 }
@@ -54,6 +59,7 @@ pub(super) fn namings<W: Whole>(step: &StepFlows<W>, actions: &[Symbol], q: usiz
 impl<'a, W: Whole> Descent<'a, W> {
     /// Starts where `actions` and their alpha are: what is before the stretch stays as it is.
     pub fn new(
+        census: &Frame,
         flows: &'a FlowTable<W>,
         stretch: Stretch,
         actions: &[Symbol],
@@ -62,6 +68,7 @@ impl<'a, W: Whole> Descent<'a, W> {
         let mut descent = Descent {
             flows,
             stretch,
+            tolerance: census.margin(),
             alpha: alpha.to_vec(),
             actions: actions.to_vec(),
         };
@@ -105,6 +112,13 @@ impl<'a, W: Whole> Descent<'a, W> {
         }
     }
 
+    /// Whether the rollouts that consult a cell end with it, and another action earns more.
+    fn is_raised_at_the_end(&self, step: &StepFlows<W>, cell: usize, action: Symbol) -> bool {
+        let earned = |action| step.earned(&self.alpha, &self.flows.right, cell, action);
+        let enough = || earned(action) + self.tolerance;
+        step.is_end(cell) && (0..self.flows.q as Symbol).any(|other| earned(other) > enough())
+    }
+
     fn choose(
         &mut self,
         number: usize,
@@ -126,6 +140,9 @@ impl<'a, W: Whole> Descent<'a, W> {
         let cells = cell..cell + if forgetting { step.histories } else { 1 };
         let named = if step.relabels { used } else { flows.q };
         for action in 0..(named + 1).min(flows.q) {
+            if !forgetting && self.is_raised_at_the_end(step, cell, action as Symbol) {
+                continue;
+            }
             let (used, weight) = if action == named {
                 (used + 1, weight * (flows.q - named) as u128)
             } else {

@@ -149,7 +149,7 @@ impl Frame {
         let mut actions = vec![0; self.class.cells()];
         for &code in codes {
             self.packing.unpack(code, &mut actions);
-            let mut descent = Descent::new(flows, short, &actions, &nothing);
+            let mut descent = Descent::new(self, flows, short, &actions, &nothing);
             let _ = descent.descend(begun, 1, &mut |descent, _| {
                 longer.push(self.packing.pack(&descent.actions));
                 ControlFlow::Continue(())
@@ -175,7 +175,7 @@ impl Frame {
         if begun > first {
             code[first..begun].copy_from_slice(&actions[first..begun]);
         }
-        let mut descent = Descent::new(flows, part.stretch, &code, &alpha);
+        let mut descent = Descent::new(self, flows, part.stretch, &code, &alpha);
         let weight = descent.begin(part.begun);
         (descent, weight)
     }

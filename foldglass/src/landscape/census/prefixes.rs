@@ -9,9 +9,9 @@
 //! class. So every way to come to a class is kept, as a link to the class before and the actions
 //! between, named so that they lead to the weights that stand for the class.
 
+use super::Frame;
 use super::descent::{Descent, Stretch, forgets};
 use super::seen::{Seen, SeenLayout, Sight};
-use crate::landscape::packed::Packing;
 use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::rows::{RowTable, hash};
@@ -129,12 +129,10 @@ impl<W: Whole> PrefixLevel<W> {
 
 impl<W: Whole> Prefixes<W> {
     /// Merges as many steps as fit the budget; none when it was stopped. The last step but one is
-    /// not merged: the visit of the last needs its actions. `forgets` is whether prefixes that
-    /// forget are told apart.
+    /// not merged: the visit of the last needs its actions.
     pub fn new(
+        census: &Frame,
         flows: &FlowTable<W>,
-        packing: Packing,
-        forgets: bool,
         budget: MergeBudget,
         tally: &Tally<'_>,
     ) -> Option<Prefixes<W>> {
@@ -146,13 +144,13 @@ impl<W: Whole> Prefixes<W> {
             let links = levels[t].classes() as f64 * step.codes(flows.q);
             let kept: f64 = levels.iter().map(|level| level.bytes() as f64).sum();
             let bytes = kept + links * Merge::bytes_each(&seen, t + 1);
-            let packs = packing.bits(step.cells.len()) <= u32::BITS;
+            let packs = census.packing.bits(step.cells.len()) <= u32::BITS;
             if !packs || links > budget.links || bytes > budget.bytes {
                 break;
             }
             most_bytes = most_bytes.max(bytes);
-            let merge = Merge::new(flows, packing, &seen, t);
-            levels.push(merge.go_on(&levels[t], forgets, tally)?);
+            let merge = Merge::new(census, flows, &seen, t);
+            levels.push(merge.go_on(&levels[t], tally)?);
         }
         Some(Prefixes { levels, most_bytes })
     }
@@ -170,8 +168,8 @@ impl<W: Whole> Prefixes<W> {
 
 /// The next level, as it is made.
 struct Merge<'a, W> {
+    census: &'a Frame,
     flows: &'a FlowTable<W>,
-    packing: Packing,
     step: &'a StepFlows<W>,
     number: usize,
     before: &'a SeenLayout,
@@ -198,7 +196,7 @@ impl<'a, W: Whole> Merge<'a, W> {
         row + 1.5 * (class + links) as f64
     }
 
-    fn new(flows: &'a FlowTable<W>, packing: Packing, seen: &'a Seen<W>, number: usize) -> Self {
+    fn new(census: &'a Frame, flows: &'a FlowTable<W>, seen: &'a Seen<W>, number: usize) -> Self {
         let (step, layout) = (&flows.steps[number], &seen.layouts[number + 1]);
         let sights = &seen.prefixes[number + 1];
         let tried = step.relabels && flows.q <= MOST_NAMED;
@@ -213,8 +211,8 @@ impl<'a, W: Whole> Merge<'a, W> {
             forgetting: Vec::new(),
         };
         Merge {
+            census,
             flows,
-            packing,
             step,
             number,
             before: &seen.layouts[number],
@@ -230,12 +228,7 @@ impl<'a, W: Whole> Merge<'a, W> {
         }
     }
 
-    fn go_on(
-        mut self,
-        from: &PrefixLevel<W>,
-        told: bool,
-        tally: &Tally<'_>,
-    ) -> Option<PrefixLevel<W>> {
+    fn go_on(mut self, from: &PrefixLevel<W>, tally: &Tally<'_>) -> Option<PrefixLevel<W>> {
         let stretch = Stretch {
             first: self.number,
             end: self.number + 1,
@@ -243,7 +236,8 @@ impl<'a, W: Whole> Merge<'a, W> {
         };
         let cells = self.flows.steps.last().map_or(0, |step| step.cells.end);
         let nothing = vec![W::zero(); self.flows.right.len()];
-        let mut descent = Descent::new(self.flows, stretch, &vec![0; cells], &nothing);
+        let zeros = vec![0; cells];
+        let mut descent = Descent::new(self.census, self.flows, stretch, &zeros, &nothing);
         for class in 0..from.classes() as u32 {
             if (class as usize).is_multiple_of(STOP_EVERY) && tally.add(0).is_break() {
                 return None;
@@ -256,7 +250,7 @@ impl<'a, W: Whole> Merge<'a, W> {
             let multiplicity = from.multiplicities[class as usize];
             let mut came = 0usize;
             let all = descent.descend(self.number, multiplicity, &mut |descent, weight| {
-                self.come(descent, earned, weight, class, told);
+                self.come(descent, earned, weight, class);
                 came += 1;
                 if came.is_multiple_of(COME_EVERY) {
                     tally.add(0)
@@ -272,7 +266,7 @@ impl<'a, W: Whole> Merge<'a, W> {
     }
 
     /// Comes to a class.
-    fn come(&mut self, descent: &Descent<'_, W>, earned: W, weight: u128, from: u32, told: bool) {
+    fn come(&mut self, descent: &Descent<'_, W>, earned: W, weight: u128, from: u32) {
         let naming = self.name(&descent.alpha, earned);
         let (class, new) = self.table.number(&self.best_row, hash(&self.best_row));
         if new {
@@ -288,11 +282,11 @@ impl<'a, W: Whole> Merge<'a, W> {
         }
         self.level.multiplicities[class as usize] += weight;
         let actions = &descent.actions[self.step.cells.clone()];
-        let forgetting = told && self.number > 0 && forgets(self.step, &descent.actions);
+        let forgetting =
+            self.census.splits && self.number > 0 && forgets(self.step, &descent.actions);
         let names = &self.names[naming];
-        let action = self
-            .packing
-            .pack_all(actions.iter().map(|&a| names[a as usize])) as u32;
+        let packing = self.census.packing;
+        let action = packing.pack_all(actions.iter().map(|&a| names[a as usize])) as u32;
         if forgetting {
             let forgetting = Forgetting { class, action };
             if !self.level.forgetting.contains(&forgetting) {
@@ -384,7 +378,8 @@ fn orders(q: usize, all: bool) -> Vec<Vec<Symbol>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, InputLaw, Operation, Shape, Task, Unwatched};
+    use crate::landscape::census::Survey;
+    use crate::{Class, InputLaw, Operation, Reward, Shape, Task, Unwatched};
 
     /// The worked example of docs/landscape.md.
     #[test]
@@ -393,14 +388,14 @@ mod tests {
         let task = Task::new(square, &InputLaw::Uniform, &[4]).unwrap();
         let class = Class::new(task, Shape::untied(0, 0)).unwrap();
         let flows = FlowTable::<i64>::new(&class);
-        let packing = Packing::new(2, class.cells()).unwrap();
+        let frame = Survey::new(&class, &Reward::ZERO).unwrap().frame;
         let tally = Tally::new(&Unwatched, "parts", None);
         let budget = MergeBudget {
             bytes: f64::INFINITY,
             links: f64::INFINITY,
             steps: usize::MAX,
         };
-        let prefixes = Prefixes::new(&flows, packing, true, budget, &tally).unwrap();
+        let prefixes = Prefixes::new(&frame, &flows, budget, &tally).unwrap();
         let of = |level: usize| {
             let mut counts = prefixes.levels[level].multiplicities.clone();
             counts.sort_unstable();

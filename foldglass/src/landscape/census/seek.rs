@@ -2,8 +2,10 @@
 //!
 //! Local maxima are counted by classes of prefixes, but whether one is a trap depends on its whole
 //! shelf. So the ways to come to a class are followed back, as far as the codes are local maxima.
-//! After every step back a short walk over the shelf changes the steps behind the prefix only: what
-//! it comes to, it comes to for all prefixes of the class.
+//! Suffixes that neutral changes connect behind one prefix are connected behind every prefix of its
+//! class, and make traps with the same prefixes: if one of them makes none, the others are not followed
+//! back. After every step back a short walk over the shelf changes the steps behind the prefix only:
+//! what it comes to, it comes to for all prefixes of the class.
 //!
 //! Where a step does not depend on the token before it, all that is before it is on one shelf,
 //! whatever it is. An ending, the code from the last such step on, is therefore searched once, behind
@@ -12,7 +14,7 @@
 use super::Trap;
 use super::descent::{Descent, namings};
 use super::visit::{CodePrefix, Visit};
-use super::walker::ShelfOutcome;
+use super::walker::{ShelfBehind, ShelfOutcome};
 use crate::landscape::packed::relabel;
 use crate::model::operation::Symbol;
 use crate::reward::count::weight::Whole;
@@ -25,7 +27,7 @@ struct Candidate<W> {
 }
 
 impl<W: Whole> Visit<'_, W> {
-    /// Seeks among all solutions of the last step.
+    /// Seeks among all solutions of the last step. They are on one shelf.
     pub fn seek_all(&mut self, leaf: &CodePrefix<'_, W>, actions: &mut [Symbol]) {
         let level = self.prefixes.steps();
         let step = &self.flows.steps[self.flows.steps.len() - 1];
@@ -37,23 +39,45 @@ impl<W: Whole> Visit<'_, W> {
             let reward = leaf.settled + sum;
             step.give_back(&mut self.beginnings.beta, &self.flows.right, actions);
             let is_below = reward != self.flows.whole;
-            if is_below && self.is_unraised(leaf.alpha, actions, level) {
-                self.seek(leaf, actions, reward);
+            if is_below
+                && self.is_unraised(leaf.alpha, actions, level)
+                && self.seek(leaf, actions, reward)
+            {
+                return;
             }
             earned = self.last.take_next(actions);
         }
     }
 
-    /// Seeks among the prefixes of a class; the rest of the code is not raised, and beta is its own.
-    pub fn seek(&mut self, leaf: &CodePrefix<'_, W>, actions: &mut [Symbol], reward: W) {
+    /// Seeks among the prefixes of a class; the rest of the code is not raised, and beta is its own. Says whether it is
+    /// known then that nothing on the shelf of the rest makes a trap.
+    pub fn seek(&mut self, leaf: &CodePrefix<'_, W>, actions: &mut [Symbol], reward: W) -> bool {
         let level = self.prefixes.steps();
         if self.forgets_after(level, actions) || self.beginnings.count(level, leaf.class) == 0 {
-            return;
+            return false;
         }
         let weight = leaf.weight * self.trapping_fills(leaf.alpha, actions);
-        if weight > 0 {
-            self.go_back(level, leaf.class, actions, Candidate { reward, weight });
+        if weight == 0 {
+            return false;
         }
+        let start = self.prefixes.last();
+        let start = (&start.layout, start.weights(leaf.class));
+        let mut shelf = Vec::new();
+        if level > 0 {
+            match self.walker.shelf_behind(level, leaf.class, start, actions) {
+                ShelfBehind::Known { free: true } => return true,
+                ShelfBehind::Known { free: false } => {}
+                ShelfBehind::New(new) => shelf = new,
+            }
+        }
+        let traps = self.count.traps.len();
+        self.go_back(level, leaf.class, actions, Candidate { reward, weight });
+        // A prefix that makes a trap with one suffix of the shelf makes one with each, and is unraised with each.
+        let free = self.count.traps.len() == traps && !self.stopped;
+        if !self.stopped {
+            self.walker.note_behind(shelf, free);
+        }
+        free
     }
 
     /// The ways to fill spare cells so that the last step does not forget; none where one of them
@@ -102,11 +126,15 @@ impl<W: Whole> Visit<'_, W> {
                 );
             }
         }
+        let mut last = None;
         for link in prefixes.levels[level].links(class) {
             if self.is_stopped() {
                 return;
             }
-            if !self.beginnings.follows(level, link.from, link.action) {
+            if last.replace(link.from) != Some(link.from) {
+                self.beginnings.start_from(level, link.from);
+            }
+            if !self.beginnings.follows(level, link.action) {
                 continue;
             }
             let cells = step.cells.clone();

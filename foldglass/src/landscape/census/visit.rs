@@ -12,7 +12,6 @@ use crate::model::operation::Symbol;
 use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 use crate::support::watch::Tally;
-use dashu_int::UBig;
 use std::collections::HashMap;
 use std::mem::take;
 use std::ops::ControlFlow;
@@ -81,7 +80,7 @@ impl<'a, W: Whole> Visit<'a, W> {
         prefixes: &'a Prefixes<W>,
         tally: &'a Tally<'a>,
     ) -> Visit<'a, W> {
-        let tolerance = W::of(&UBig::from(census.tolerance));
+        let tolerance = census.margin();
         Visit {
             census,
             flows,
@@ -107,7 +106,7 @@ impl<'a, W: Whole> Visit<'a, W> {
         self.census.packing.unpack(part.code, &mut actions);
         let nothing = vec![W::zero(); flows.right.len()];
         for class in part.classes.clone() {
-            let mut descent = Descent::new(flows, part.stretch, &actions, &nothing);
+            let mut descent = Descent::new(self.census, flows, part.stretch, &actions, &nothing);
             descent.start_from(&level.layout, level.weights(class));
             let weight = descent.begin(part.begun);
             let mut number = 0;

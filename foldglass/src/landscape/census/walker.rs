@@ -23,6 +23,28 @@ pub(super) enum ShelfOutcome {
     Stopped,
 }
 
+/// What is known of a suffix behind a class of prefixes.
+pub(super) enum ShelfBehind {
+    /// Whether none of their codes is a trap.
+    Known { free: bool },
+    /// Nothing. It is on one shelf with these suffixes, behind whatever prefix of the class.
+    New(Vec<Packed>),
+}
+
+/// Why a search of a shelf ended.
+enum FloodEnd {
+    /// A code of it can be raised.
+    Raised,
+    /// It came to a code that is known.
+    Met(Packed),
+    /// All of it is found.
+    Whole,
+    /// As much of it as was asked for is found.
+    Capped,
+    /// It was stopped.
+    Stopped,
+}
+
 /// What a way out of a shelf costs: the most over its changes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum WayOutCost {
@@ -34,6 +56,13 @@ pub(super) enum WayOutCost {
 
 /// How many codes are looked at between two questions whether to stop.
 const STOP_EVERY: usize = 1024;
+
+/// The most suffixes that are sought at once on a shelf behind a class of prefixes.
+const FLOODED_BEHIND: usize = 1 << 12;
+
+/// Suffixes that a walker keeps in mind behind a class of prefixes, and about the bytes of one.
+pub(super) const KEPT_BEHIND: usize = 1 << 18;
+pub(super) const BYTES_BEHIND: usize = 100;
 
 /// Passes over all steps before a shelf is searched in earnest, and over those behind a class of
 /// prefixes before it is taken apart.
@@ -54,6 +83,10 @@ pub(super) struct Walker<'a, W> {
     free: HashSet<Packed>,
     /// Traps, with the least code of their shelf.
     trapped: HashMap<Packed, Packed>,
+    /// The class of prefixes of which `behind` tells.
+    class: u32,
+    /// By suffix: whether it makes no trap with any prefix of the class.
+    behind: HashMap<Packed, bool>,
 }
 
 impl<'a, W: Whole> Walker<'a, W> {
@@ -70,23 +103,30 @@ impl<'a, W: Whole> Walker<'a, W> {
             buffer: Vec::new(),
             free: HashSet::new(),
             trapped: HashMap::new(),
+            class: 0,
+            behind: HashMap::new(),
         }
     }
 
-    /// Goes to a code: alpha and beta are its own then. Says its reward.
-    fn go(&mut self, code: Packed) -> W {
+    /// Goes to a code: from the step `first` on, alpha and beta are its own then. Says its reward, if that is all of it.
+    fn go(&mut self, first: usize, code: Packed) -> W {
         self.census.packing.unpack(code, &mut self.actions);
-        self.flows.pass_forward(&mut self.alpha, &self.actions, 0);
-        for step in self.flows.steps.iter().rev() {
+        self.flows
+            .pass_forward(&mut self.alpha, &self.actions, first);
+        for step in self.flows.steps[first..].iter().rev() {
             step.give_back(&mut self.beta, &self.flows.right, &self.actions);
         }
         self.beta[0]
     }
 
-    /// Hands over every single change of the code that was gone to: by how much it changes the
-    /// reward, and the code it leads to, which is made only when asked for.
-    fn changes(&mut self, mut take: impl FnMut(W, &mut dyn FnMut() -> Packed) -> bool) -> bool {
-        for step in &self.flows.steps {
+    /// Hands over every single change, from the step `first` on, of the code that was gone to: by how much it changes
+    /// the reward, and the code it leads to, which is made only when asked for.
+    fn changes(
+        &mut self,
+        first: usize,
+        mut take: impl FnMut(W, &mut dyn FnMut() -> Packed) -> bool,
+    ) {
+        for step in &self.flows.steps[first..] {
             for cell in step.cells.clone() {
                 let old = self.actions[cell];
                 let now = step.earned(&self.alpha, &self.beta, cell, old);
@@ -100,12 +140,11 @@ impl<'a, W: Whole> Walker<'a, W> {
                         self.census.packing.pack(&self.changed)
                     };
                     if !take(change, &mut make) {
-                        return false;
+                        return;
                     }
                 }
             }
         }
-        true
     }
 
     /// Whether a short walk over the shelf of a code, that changes no step before `first`, comes to
@@ -210,29 +249,12 @@ impl<'a, W: Whole> Walker<'a, W> {
         if self.neutral_walk_escapes(0, WALK_PASSES) {
             return ShelfOutcome::Free;
         }
-        let mut shelf = vec![code];
-        let mut known = HashSet::from([code]);
-        let mut next = 0;
-        while next < shelf.len() {
-            if next.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break() {
-                return ShelfOutcome::Stopped;
-            }
-            self.go(shelf[next]);
-            next += 1;
-            let free = std::mem::take(&mut self.free);
-            let closed = self.changes(|change, make| match change.cmp(&W::zero()) {
-                Ordering::Less => true,
-                Ordering::Greater => false,
-                Ordering::Equal => {
-                    let to = make();
-                    if known.insert(to) {
-                        shelf.push(to);
-                    }
-                    !free.contains(&to)
-                }
-            });
-            self.free = free;
-            if !closed {
+        let free = std::mem::take(&mut self.free);
+        let (shelf, end) = self.flood(0, code, usize::MAX, |to| free.contains(&to));
+        self.free = free;
+        match end {
+            FloodEnd::Stopped | FloodEnd::Capped => return ShelfOutcome::Stopped,
+            FloodEnd::Raised | FloodEnd::Met(_) => {
                 // All that was found is on the same shelf.
                 if self.free.len() + shelf.len() > KEPT {
                     self.free.clear();
@@ -240,11 +262,97 @@ impl<'a, W: Whole> Walker<'a, W> {
                 self.free.extend(shelf.into_iter().take(KEPT));
                 return ShelfOutcome::Free;
             }
+            FloodEnd::Whole => {}
         }
         let least = shelf.iter().copied().min().expect("the code itself");
         self.trapped
             .extend(shelf.into_iter().map(|code| (code, least)));
         ShelfOutcome::Trapped(least)
+    }
+
+    /// Finds the shelf of a code by changes of the steps from `first` on, until it comes to a code that can be raised,
+    /// to one that is known, or to as many as the cap.
+    fn flood(
+        &mut self,
+        first: usize,
+        code: Packed,
+        cap: usize,
+        known: impl Fn(Packed) -> bool,
+    ) -> (Vec<Packed>, FloodEnd) {
+        let mut shelf = vec![code];
+        let mut found = HashSet::from([code]);
+        let mut next = 0;
+        while next < shelf.len() {
+            if next.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break() {
+                return (shelf, FloodEnd::Stopped);
+            }
+            self.go(first, shelf[next]);
+            next += 1;
+            let mut end = None;
+            self.changes(first, |change, make| {
+                match change.cmp(&W::zero()) {
+                    Ordering::Less => {}
+                    Ordering::Greater => end = Some(FloodEnd::Raised),
+                    Ordering::Equal => {
+                        let to = make();
+                        if known(to) {
+                            end = Some(FloodEnd::Met(to));
+                        } else if found.insert(to) {
+                            shelf.push(to);
+                        }
+                    }
+                }
+                end.is_none()
+            });
+            if let Some(end) = end {
+                return (shelf, end);
+            }
+            if shelf.len() >= cap {
+                return (shelf, FloodEnd::Capped);
+            }
+        }
+        (shelf, FloodEnd::Whole)
+    }
+
+    /// What is known of a suffix behind a class of prefixes of these weights. Changes of the suffix alone earn the same
+    /// behind every prefix of the class, so that suffixes on one shelf behind one of them are so behind all. If one of
+    /// these suffixes can be raised, all their codes are free.
+    pub fn shelf_behind(
+        &mut self,
+        first: usize,
+        class: u32,
+        (layout, weights): (&SeenLayout, &[W]),
+        actions: &[Symbol],
+    ) -> ShelfBehind {
+        if class != self.class || self.behind.len() > KEPT_BEHIND {
+            self.behind.clear();
+            self.class = class;
+        }
+        self.changed.copy_from_slice(actions);
+        self.changed[..self.flows.steps[first].cells.start].fill(0);
+        let code = self.census.packing.pack(&self.changed);
+        if let Some(&free) = self.behind.get(&code) {
+            return ShelfBehind::Known { free };
+        }
+        layout.write(weights, &mut self.alpha);
+        let behind = std::mem::take(&mut self.behind);
+        let (shelf, end) = self.flood(first, code, FLOODED_BEHIND, |to| behind.contains_key(&to));
+        self.behind = behind;
+        let free = match end {
+            FloodEnd::Raised => true,
+            FloodEnd::Met(to) => self.behind[&to],
+            FloodEnd::Whole | FloodEnd::Capped | FloodEnd::Stopped => {
+                return ShelfBehind::New(shelf);
+            }
+        };
+        self.note_behind(shelf, free);
+        ShelfBehind::Known { free }
+    }
+
+    /// Notes whether suffixes on one shelf make no trap with any prefix of the class last asked for.
+    pub fn note_behind(&mut self, shelf: Vec<Packed>, free: bool) {
+        self.behind
+            .extend(shelf.into_iter().map(|code| (code, free)));
     }
 
     /// Visits codes from a shelf on, those of the least cost first, until one has a higher reward,
@@ -255,7 +363,7 @@ impl<'a, W: Whole> Walker<'a, W> {
         cap: usize,
         by: WayOutCost,
     ) -> Result<LeastCost, Stopped> {
-        let start = self.go(shelf).to_u128();
+        let start = self.go(0, shelf).to_u128();
         let mut waiting = BinaryHeap::from([(Reverse(0), start, shelf)]);
         let mut cheapest = HashMap::from([(shelf, 0)]);
         let mut steps = 0usize;
@@ -273,8 +381,8 @@ impl<'a, W: Whole> Walker<'a, W> {
             if cheapest[&code] < spent {
                 continue;
             }
-            let here = self.go(code);
-            self.changes(|change, make| {
+            let here = self.go(0, code);
+            self.changes(0, |change, make| {
                 let there = (here + change).to_u128();
                 let lost = here.to_u128().saturating_sub(there);
                 let cost = spent.max(match by {

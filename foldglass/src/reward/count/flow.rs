@@ -110,12 +110,20 @@ pub(crate) struct StepFlows<W> {
     pub relabels: bool,
     /// Its histories: q to the tokens remembered.
     pub histories: usize,
+    /// By cell: whether no later step reads its token.
+    ends: Vec<bool>,
 }
 
 impl<W: Whole> StepFlows<W> {
     /// The places that a cell reads.
     pub fn reads(&self, cell: usize) -> impl Iterator<Item = u32> {
         self.flows.of(cell).iter().map(|flow| flow.from)
+    }
+
+    /// Whether the rollouts that consult a cell end with it: no later step reads its token.
+    #[inline]
+    pub fn is_end(&self, cell: usize) -> bool {
+        self.ends[cell - self.cells.start]
     }
 
     /// Lets alpha pass a cell.
@@ -296,12 +304,17 @@ impl<W: Whole> FlowTable<W> {
         let cells = class.step_cells(t).expect("an untied class");
         let mut by_cell: Vec<Vec<(CellFlow<W>, Symbol)>> = vec![Vec::new(); cells.len()];
         let (mut stride, mut histories, mut nodes) = (1, 1, Vec::new());
+        let mut ends = vec![true; cells.len()];
         for &n in class.step_nodes(t) {
             let (step, group) = (&all.steps[n], &class.groups()[class.nodes()[n].group]);
             let (read, written) = (&all.messages[step.reads], all.written(n));
             (stride, histories) = (written.width, step.histories.0);
+            let of_node = group.first_cell..group.first_cell + group.cells;
+            if step.is_read {
+                ends[of_node.start - cells.start..of_node.end - cells.start].fill(false);
+            }
             nodes.push(NodeFlows {
-                cells: group.first_cell..group.first_cell + group.cells,
+                cells: of_node,
                 places: written.start..written.end(),
                 width: written.width,
                 is_read: step.is_read,
@@ -340,6 +353,7 @@ impl<W: Whole> FlowTable<W> {
             settled,
             relabels,
             histories,
+            ends,
         });
     }
 
