@@ -111,10 +111,14 @@ pub struct Claim {
     id: &'static str,
     /// Where the paper states it.
     section: &'static str,
+    /// The kind of what decides it.
+    kind: BasisKind,
     /// What it states, in our words.
     statement: &'static str,
     /// The command that decides it.
     command: &'static str,
+    /// The statement that has been decided by the same evidence before.
+    same_as: Option<&'static str>,
     /// What it would touch if it did not hold.
     matters: Matters,
     /// The decision; without it where facts are absent.
@@ -125,6 +129,14 @@ impl Claim {
     /// The same, touching something else.
     const fn touching(self, matters: Matters) -> Claim {
         Claim { matters, ..self }
+    }
+
+    /// The same, on the evidence of a statement before it: tallies count the two once.
+    const fn same_as(self, id: &'static str) -> Claim {
+        Claim {
+            same_as: Some(id),
+            ..self
+        }
     }
 }
 
@@ -145,6 +157,8 @@ pub struct DecidedStatement {
     pub n: u64,
     /// What it touches, where it is contradicted.
     pub matters: Option<Matters>,
+    /// The statement before it that the same evidence decides; tallies count the two once.
+    pub same_as: Option<&'static str>,
     /// What the verdict rests on.
     pub evidence: String,
     /// The command that decides it.
@@ -168,21 +182,24 @@ impl Claim {
                 return Err(Error::Failed(format!("{}: {absent}", self.id)));
             }
             Err(absent) => (
-                Decided::without_records(&absent),
+                Decided::without_records(self.kind, &absent),
                 match absent {
                     Absent::Records { made_by, .. } => Some(made_by),
                     _ => None,
                 },
             ),
         };
+        let undecided = decided.verdict == StatementVerdict::Undecided;
+        debug_assert!(undecided || decided.kind == self.kind, "{}", self.id);
         Ok(DecidedStatement {
             id: self.id,
             section: self.section,
             statement: self.statement,
             verdict: decided.verdict,
-            evidence_kind: decided.kind,
+            evidence_kind: self.kind,
             n: decided.n,
             matters: (decided.verdict == StatementVerdict::Contradicted).then_some(self.matters),
+            same_as: self.same_as,
             evidence: decided.evidence,
             command: self.command,
             made_by,
@@ -199,11 +216,16 @@ mod tests {
 
     #[test]
     fn every_statement_has_an_id_of_its_own_and_a_command() {
-        let mut ids = BTreeSet::new();
+        let (mut ids, mut originals) = (BTreeSet::new(), BTreeSet::new());
         for claim in sections::all() {
             assert!(ids.insert(claim.id), "{} stands twice", claim.id);
             assert!(claim.statement.ends_with('.'), "{}", claim.id);
             assert!(!claim.command.is_empty(), "{}", claim.id);
+            if let Some(first) = claim.same_as {
+                assert!(originals.contains(first), "{} repeats {first}", claim.id);
+            } else {
+                originals.insert(claim.id);
+            }
         }
         assert!(ids.len() >= 80, "{}", ids.len());
     }

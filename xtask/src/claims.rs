@@ -52,7 +52,7 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
             docs.display()
         )));
     };
-    let tally = tally(&json);
+    let tally = tally(&json)?;
     write(&docs, &format!("{head}{BEGIN}\n\n{tally}\n\n{table}"))
 }
 
@@ -100,16 +100,22 @@ fn of(json: &str) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(&kept).expect("plain data") + "\n")
 }
 
-/// How many statements have each verdict, in words.
-fn tally(json: &str) -> String {
-    let count = |verdict: &str| json.matches(&format!("\"verdict\":\"{verdict}\"")).count();
-    format!(
+/// How many statements have each verdict, in words; those that the same evidence decides count once.
+fn tally(json: &str) -> Result<String, Failure> {
+    let object: serde_json::Value =
+        serde_json::from_str(json).map_err(|error| Failure::Failed(format!("claims: {error}")))?;
+    let count = |verdict: &str| {
+        let rows = object["claims"].as_array().into_iter().flatten();
+        let own = rows.filter(|row| row["verdict"] == verdict && row["same_as"].is_null());
+        own.count()
+    };
+    Ok(format!(
         "{} hold, {} hold in part, {} are contradicted, {} are undecided.",
         count("holds"),
         count("in-part"),
         count("contradicted"),
         count("undecided")
-    )
+    ))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

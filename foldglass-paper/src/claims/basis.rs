@@ -110,10 +110,10 @@ pub struct Decided {
 
 impl Decided {
     /// Undecided: the records are missing.
-    pub fn without_records(absent: &Absent) -> Decided {
+    pub fn without_records(kind: BasisKind, absent: &Absent) -> Decided {
         Decided {
             verdict: StatementVerdict::Undecided,
-            kind: BasisKind::Records,
+            kind,
             n: 0,
             evidence: absent.to_string(),
         }

@@ -22,7 +22,7 @@ mod transformers;
 use super::basis::{exhaustive, exhaustive_of, networks, proved, sampled};
 use super::decide::{INTERVAL, SCORE, all_numbers, basis, beside, listed, numbers, told};
 use super::facts::{count, ours, reward_at};
-use super::{Absent, Basis, Claim, Decided, Matters, ReproductionFacts};
+use super::{Absent, Basis, BasisKind, Claim, Decided, Matters, ReproductionFacts};
 
 /// All statements, in the order of the paper.
 pub fn all() -> impl Iterator<Item = &'static Claim> {
@@ -53,6 +53,7 @@ pub fn all() -> impl Iterator<Item = &'static Claim> {
 const fn claim(
     id: &'static str,
     section: &'static str,
+    kind: BasisKind,
     statement: &'static str,
     command: &'static str,
     decide: fn(&ReproductionFacts) -> Result<Decided, Absent>,
@@ -60,9 +61,11 @@ const fn claim(
     Claim {
         id,
         section,
+        kind,
         statement,
         command,
         matters: Matters::Result,
+        same_as: None,
         decide,
     }
 }

@@ -13,6 +13,7 @@ pub fn of(rows: &[DecidedStatement]) -> Table {
         Column::words("rests on").key("evidence_kind"),
         Column::numbers("n"),
         Column::words("touches").key("matters"),
+        Column::words("same evidence as").key("same_as"),
         Column::words("evidence"),
         Column::words("command"),
     ];
@@ -27,6 +28,7 @@ pub fn of(rows: &[DecidedStatement]) -> Table {
             row.n.into(),
             row.matters
                 .map_or(Cell::Missing, |matters| matters.word().into()),
+            row.same_as.map_or(Cell::Missing, Into::into),
             row.evidence.clone().into(),
             row.command.into(),
         ]);
@@ -34,7 +36,7 @@ pub fn of(rows: &[DecidedStatement]) -> Table {
     table
 }
 
-/// How many have each verdict, by the part of the paper.
+/// How many have each verdict, by the part of the paper; statements that the same evidence decides count once.
 pub fn summary(rows: &[DecidedStatement]) -> Table {
     let heads = StatementVerdict::ALL.map(|verdict| Column::numbers(verdict.words()));
     let columns = [Column::words("section")].into_iter().chain(heads);
@@ -48,6 +50,7 @@ pub fn summary(rows: &[DecidedStatement]) -> Table {
     let line = |name: &str, own: &dyn Fn(&DecidedStatement) -> bool| {
         let count = |verdict| {
             let own = rows.iter().filter(|row| own(row) && row.verdict == verdict);
+            let own = own.filter(|row| row.same_as.is_none());
             Cell::from(own.count())
         };
         let counts = StatementVerdict::ALL.map(count);

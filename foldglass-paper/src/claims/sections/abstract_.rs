@@ -5,8 +5,8 @@ use foldglass::support::stats::{SampleMoments, fisher};
 use super::app_regulators::all_but_one;
 use super::transformers::{CurriculumNetworks, chance};
 use super::{
-    Absent, Basis, Claim, Decided, ReproductionFacts, SCORE, basis, claim, count, exhaustive,
-    listed, ours, proved, sampled,
+    Absent, Basis, BasisKind, Claim, Decided, ReproductionFacts, SCORE, basis, claim, count,
+    exhaustive, listed, ours, proved, sampled,
 };
 use crate::claims::StatementVerdict;
 use crate::claims::probes::census::{Censuses, ClassCensus};
@@ -204,6 +204,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:bound",
         SECTION,
+        BasisKind::Proved,
         "The mapping bounds what RLVR can achieve: the loss of every untied tabular \
          policy is at least the free energy of a model over deterministic policies.",
         "free-energy --task parity --lengths 3 --tau 0.03,0.3",
@@ -231,6 +232,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:benign",
         SECTION,
+        BasisKind::Exhaustive,
         "For a wide class of untied models and tasks with uncorrelated inputs the \
          landscape has no local optima in which training could be trapped.",
         "enumerate --task parity --lengths 4 --window 1,0",
@@ -261,6 +263,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:estimation",
         SECTION,
+        BasisKind::Sampled,
         "The practical difficulty stems, in part, from diffusive barriers and from the \
          error of estimated gradients.",
         "reproduce ext:sampled",
@@ -269,6 +272,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:regulator",
         SECTION,
+        BasisKind::Sampled,
         "These obstacles can often be mitigated by the choice of the entropy \
          regulator.",
         "reproduce tab:regulator",
@@ -297,6 +301,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:transformer",
         SECTION,
+        BasisKind::Records,
         "A transformer trained from scratch on the last token's reward learns a chain of \
          thought for iterated multiplication in a non-abelian group.",
         "train --task s:3 --entropy 1 --entropy-decay geometric:0.03,20000 --layout causal-fixed --runs 8",
@@ -305,6 +310,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "intro:gap",
         SECTION,
+        BasisKind::Sampled,
         "Exact local updates of RLVR fail on untied classes that Monte Carlo over \
          codes solves.",
         "reproduce tab:shortfall",
@@ -329,6 +335,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "intro:deterministic-resets",
         SECTION,
+        BasisKind::Sampled,
         "Resets of single cells to random deterministic policies close this gap.",
         "cavi --task z:5 --lengths 8 --tau 1e-10 --iterations 2000 --runs 60 --init \
          dirichlet:0.001 --resets 0.02,10,100",
@@ -365,6 +372,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "intro:strong-regulators",
         SECTION,
+        BasisKind::Sampled,
         "Strong regulators close this gap.",
         "reproduce tab:regulator",
         |facts| {
@@ -384,6 +392,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "intro:curriculum",
         SECTION,
+        BasisKind::Sampled,
         "The curriculum of the strongly regulated transformers circumvents \
          signal-to-noise issues.",
         "reproduce ext:sampled",

@@ -1,6 +1,6 @@
 //! States appendix C: the identity between the stochastic policy's reward and its average over codes.
 
-use super::{Claim, claim, proved, sampled};
+use super::{BasisKind, Claim, claim, proved, sampled};
 
 const SECTION: &str = "App. C";
 
@@ -8,6 +8,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "c:identity",
         SECTION,
+        BasisKind::Proved,
         "Where no cell is consulted twice, J of a policy is J averaged over codes \
          drawn cell by cell.",
         "free-energy --task parity --lengths 1,2,3 --tau 0.3",
@@ -26,6 +27,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "c:condition",
         SECTION,
+        BasisKind::Sampled,
         "They are different sampling procedures: where a cell is consulted twice, the two \
          rewards may differ.",
         "free-energy --task parity --lengths 4 --tied --tau 0.3",
@@ -41,6 +43,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "c:equality",
         SECTION,
+        BasisKind::Proved,
         "The variational free energy is at least F for every law over codes, with equality \
          for the Boltzmann law.",
         "parity --lengths 3 --tau 0.001,0.03,0.3,3",
@@ -61,6 +64,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "c:no-approximation",
         SECTION,
+        BasisKind::Proved,
         "The regularised objective is exactly minus the variational free energy; \
          product measures are the only restriction.",
         "free-energy --task parity --lengths 3 --tau 0.3",
@@ -77,5 +81,6 @@ pub const CLAIMS: &[Claim] = &[
                 ),
             )
         },
-    ),
+    )
+    .same_as("abs:bound"),
 ];

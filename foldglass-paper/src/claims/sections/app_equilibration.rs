@@ -4,7 +4,8 @@ use foldglass::support::stats::{Summary, median_interval};
 use foldglass_study::Record;
 
 use super::{
-    Absent, Claim, Decided, INTERVAL, basis, claim, exhaustive, numbers, ours, sampled, told,
+    Absent, BasisKind, Claim, Decided, INTERVAL, basis, claim, exhaustive, numbers, ours, sampled,
+    told,
 };
 use crate::claims::facts::RunField;
 use crate::reproduce::classes::{PARITY, QG03, TIED};
@@ -35,6 +36,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g:columns",
         SECTION,
+        BasisKind::Exhaustive,
         "The columns of the 5 x 5 table generate all permutations of five \
          symbols.",
         "task --task quasigroup",
@@ -46,6 +48,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:equilibrium",
         SECTION,
+        BasisKind::Exhaustive,
         "The exact equilibrium reward of parity at T = 10 and 1e-13 is 1.",
         "parity --lengths 10 --tau 1e-13",
         |facts| {
@@ -56,6 +59,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:approach",
         SECTION,
+        BasisKind::Sampled,
         "Parity approaches it as the table's upper block says: rewards and shares \
          at the optimum by sweep.",
         "reproduce tab:equilibration",
@@ -94,6 +98,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:gap-column",
         SECTION,
+        BasisKind::Sampled,
         "The gap to equilibrium falls from 0.253 at sweep 10 to 0 from sweep 100 \
          on.",
         "reproduce tab:equilibration",
@@ -113,6 +118,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:three-quarters",
         SECTION,
+        BasisKind::Sampled,
         "Three quarters of the replicas are at the optimum by sweep 20 and all by \
          sweep 100.",
         "reproduce tab:equilibration",
@@ -125,6 +131,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:stationarity",
         SECTION,
+        BasisKind::Sampled,
         "Sweeps to stationarity are as in the middle block.",
         "reproduce tab:equilibration",
         |facts| {
@@ -142,6 +149,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:metropolis-slower",
         SECTION,
+        BasisKind::Sampled,
         "Both kernels agree on the stationary value, and Metropolis is the \
          slower, because it can propose a cell's current action and hold.",
         "reproduce tab:equilibration",
@@ -183,6 +191,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:wide",
         SECTION,
+        BasisKind::Sampled,
         "The (0,3) classes at 1,000, 5,000 and 20,000 sweeps are as in the lower \
          block.",
         "reproduce tab:equilibration",
@@ -201,6 +210,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:slower-wide",
         SECTION,
+        BasisKind::Sampled,
         "The (0,3) classes are slower than those of the middle block by two \
          orders of magnitude.",
         "reproduce tab:equilibration",
@@ -251,6 +261,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:twelfth",
         SECTION,
+        BasisKind::Sampled,
         "All untied (0,3) runs arrive, the last by sweep 50,000, and stay at 1 to \
          sweep 200,000.",
         "chain --task quasigroup --lengths 7 --window 0,3 --kernel metropolis \

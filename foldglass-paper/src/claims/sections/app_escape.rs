@@ -1,7 +1,8 @@
 //! States appendix E: the proof's steps, product laws, wider windows, and what breaks.
 
 use super::{
-    Absent, Claim, Matters, ReproductionFacts, claim, exhaustive, exhaustive_of, proved, sampled,
+    Absent, BasisKind, Claim, Matters, ReproductionFacts, claim, exhaustive, exhaustive_of, proved,
+    sampled,
 };
 use crate::claims::probes::census::ClassCensus;
 
@@ -29,6 +30,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:one-move",
         SECTION,
+        BasisKind::Proved,
         "Untied, the change of J by one move is what the rollouts through its \
          cell gain: the difference of dQ.",
         "eval --code code.json --json",
@@ -47,6 +49,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:unconsulted",
         SECTION,
+        BasisKind::Proved,
         "A cell that no input consults can be changed at no cost.",
         "eval --code code.json --json",
         |facts| {
@@ -64,6 +67,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:zero-gradient",
         SECTION,
+        BasisKind::Proved,
         "At a cell that no input consults the gradient is identically zero, so \
          that no gradient dynamics makes the preparing move.",
         "eval --policy policy.json --json",
@@ -83,6 +87,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:forced-bijection",
         SECTION,
+        BasisKind::Proved,
         "Up to a step without a collision tokens and states match one to one at \
          every step.",
         "inspect --task parity --lengths 4 --code code.json",
@@ -103,6 +108,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:collision",
         SECTION,
+        BasisKind::Proved,
         "Of inputs that collide at least one is not answered rightly, whatever \
          later steps do.",
         "inspect --task parity --lengths 4 --code code.json",
@@ -123,6 +129,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:finish",
         SECTION,
+        BasisKind::Proved,
         "Without collisions at most q^2 improving moves at the last step lead to \
          reward 1.",
         "escape --task z:5 --lengths 5 --code code.json",
@@ -143,6 +150,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:terminates",
         SECTION,
+        BasisKind::Proved,
         "The construction removes collisions step by step and ends after finitely \
          many moves.",
         "escape --task z:5 --lengths 8 --code code.json --out path.json",
@@ -162,6 +170,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:defended",
         SECTION,
+        BasisKind::Exhaustive,
         "A code that no change of a consulted cell improves escapes first by \
          preparing an unconsulted cell.",
         "inspect --task quasigroup --lengths 3 --code code.json",
@@ -192,6 +201,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:product",
         SECTION,
+        BasisKind::Proved,
         "The proof holds for every product law of full support: 12 of 12 random \
          codes arrive under random Dirichlet marginals.",
         "escape --task quasigroup --lengths 4 --inputs product:FILE --code \
@@ -212,6 +222,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:wide",
         SECTION,
+        BasisKind::Proved,
         "The argument should extend to wider untied windows (left for future \
          work).",
         "enumerate --task parity --lengths 4 --window 1,0",
@@ -232,6 +243,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:wide-memory",
         SECTION,
+        BasisKind::Exhaustive,
         "The same with more than one remembered token, which the paper defines \
          and then sets to one.",
         "enumerate --task parity --lengths 4 --memory 2",
@@ -248,6 +260,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:tying",
         SECTION,
+        BasisKind::Sampled,
         "Under tying the change by one move is no longer the difference of dQ.",
         "certify --code ends.json",
         |facts| {
@@ -265,6 +278,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:no-free-token",
         SECTION,
+        BasisKind::Sampled,
         "Under tying a token that is unused at a step may be in use at another, \
          so that states that share a token need not leave a free one.",
         "inspect --task quasigroup --lengths 4 --tied --code code.json",
@@ -289,6 +303,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:independence",
         SECTION,
+        BasisKind::Exhaustive,
         "Independence of the inputs cannot be dropped.",
         "enumerate --task parity --lengths 4 --inputs markov:9/10",
         |facts| {
@@ -308,6 +323,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:averages",
         SECTION,
+        BasisKind::Exhaustive,
         "Under correlation the routing of a trap realises the average of the \
          maxima by symbol, any common token at most the maximum of the average.",
         "inspect --task parity --lengths 4 --inputs markov:9/10 --code code.json",
@@ -335,6 +351,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:bijectivity",
         SECTION,
+        BasisKind::Proved,
         "The assumption of bijectivity cannot be removed, read as the table's: a \
          Latin square.",
         "claims --only e:bijectivity",
@@ -361,6 +378,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "e:bijectivity-tokens",
         SECTION,
+        BasisKind::Exhaustive,
         "The assumption of bijectivity cannot be removed, read as that of tokens \
          and states step by step, which tying removes.",
         "claims --only e:bijectivity-tokens",

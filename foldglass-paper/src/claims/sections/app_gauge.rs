@@ -1,6 +1,6 @@
 //! States appendix D: relabelling, its group, what is invariant.
 
-use super::{Claim, Matters, claim, exhaustive, sampled};
+use super::{BasisKind, Claim, Matters, claim, exhaustive, sampled};
 use crate::claims::probes::gauge::{FoldingImages, Holonomies};
 
 const SECTION: &str = "App. D";
@@ -10,6 +10,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "d:symmetry",
         SECTION,
+        BasisKind::Sampled,
         "Relabelling the tokens of every step but the last leaves the reward as \
          it is.",
         "gauge --task quasigroup --lengths 5 --code A.json --relabel random --out \
@@ -24,11 +25,13 @@ pub const CLAIMS: &[Claim] = &[
                 ),
             )
         },
-    ),
+    )
+    .same_as("setting:gauge-symmetry"),
     // Catches a group that leaves out a step, renames the last one, or has two names for one relabelling.
     claim(
         "d:order",
         SECTION,
+        BasisKind::Exhaustive,
         "The relabellings are a group of order (q!)^(T-1).",
         "gauge --task quasigroup --lengths 5 --code A.json",
         |facts| {
@@ -57,6 +60,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "d:overlap",
         SECTION,
+        BasisKind::Exhaustive,
         "Codes that compute the same function may disagree at essentially every \
          cell.",
         "gauge --task z:5 --lengths 5 --code A.json --other B.json",
@@ -83,6 +87,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "d:links",
         SECTION,
+        BasisKind::Exhaustive,
         "What relabelling leaves of a code is in the holonomies Sigma_{t,x} \
          Sigma_{t,x'}^-1 together with the boundary term.",
         "gauge --task quasigroup --lengths 5 --code A.json",
@@ -120,6 +125,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "d:wide",
         SECTION,
+        BasisKind::Sampled,
         "Models with wider windows have a link for every step and window of \
          symbols, and the same relabelling.",
         "gauge --task quasigroup --lengths 5 --window 1,1 --code A.json",
@@ -144,6 +150,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "d:decouples",
         SECTION,
+        BasisKind::Sampled,
         "Where every link of a step has rank one, only later steps remain \
          relevant.",
         "inspect --task parity --lengths 4 --code code.json",

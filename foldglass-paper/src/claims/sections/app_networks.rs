@@ -4,8 +4,8 @@ use foldglass::support::stats::{Proportion, fisher};
 
 use super::transformers::{chance, chance_of, of};
 use super::{
-    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, exhaustive, networks,
-    numbers, ours,
+    Absent, BasisKind, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, exhaustive,
+    networks, numbers, ours,
 };
 use crate::reproduce::fleets::PupilRecord;
 use crate::reproduce::items::containment::{self, CLASSES, ContainmentQuantity, Teachers};
@@ -136,6 +136,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:parameters",
         SECTION,
+        BasisKind::Exhaustive,
         "One block, four heads, width 256 and a vocabulary of 8 have 791,296 \
          parameters.",
         "train --task z:5",
@@ -157,6 +158,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:cells",
         SECTION,
+        BasisKind::Exhaustive,
         "The classes have the cells that the table states.",
         "cells --task quasigroup --lengths 7 --window 0,3 --tied",
         |facts| {
@@ -168,6 +170,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:containment",
         SECTION,
+        BasisKind::Records,
         "Updates to 0.999 agreement are as in the table.",
         "reproduce tab:containment",
         |facts| {
@@ -197,6 +200,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:agreement",
         SECTION,
+        BasisKind::Records,
         "Training stops where agreement reaches 0.999, so that the agreement at the \
          end is not the highest that it could reach; narrow windows are fully expressed.",
         "reproduce tab:containment",
@@ -241,6 +245,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:orders",
         SECTION,
+        BasisKind::Records,
         "The wide windows take one to two orders of magnitude longer.",
         "reproduce tab:containment",
         |facts| {
@@ -267,6 +272,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:caption",
         SECTION,
+        BasisKind::Exhaustive,
         "The eight teachers are untied.",
         "cells --task quasigroup --lengths 7 --window 0,3 --tied",
         |facts| {
@@ -306,6 +312,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:last-stretch",
         SECTION,
+        BasisKind::Records,
         "On the last stretch before the optimum no line has a barrier: 60 of 60.",
         "reproduce tab:escape",
         |facts| {
@@ -327,6 +334,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:35-quanta",
         SECTION,
+        BasisKind::Records,
         "Barriers are early and small, at most 35 quanta.",
         "reproduce tab:escape",
         |facts| {
@@ -342,6 +350,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g4:narrowest",
         SECTION,
+        BasisKind::Records,
         "Barriers are most frequent on the narrowest window.",
         "reproduce tab:escape",
         |facts| {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use foldglass::Reward;
 
-use super::{Absent, Claim, Decided, ReproductionFacts, claim, exhaustive, exhaustive_of, proved};
+use super::{
+    Absent, BasisKind, Claim, Decided, ReproductionFacts, claim, exhaustive, exhaustive_of, proved,
+};
 use crate::claims::probes::parity::{Codes, Heat};
 
 const SECTION: &str = "App. F";
@@ -90,6 +92,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:product",
         SECTION,
+        BasisKind::Proved,
         "The reward of every parity code is 1/2 + 1/2 times a product of one \
          factor for each step.",
         "inspect --task parity --lengths 4 --code code.json",
@@ -110,6 +113,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:link-pairs",
         SECTION,
+        BasisKind::Exhaustive,
         "Of the 16 pairs of links of a step two have a factor of 1 or -1, eight \
          of 1/2 or -1/2 (half-resets), six of 0 (dead).",
         "inspect --task parity --lengths 3 --code code.json",
@@ -132,6 +136,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:density",
         SECTION,
+        BasisKind::Exhaustive,
         "C(T-1,k) 8^k 2^(T-1-k) codes have each of the rewards 1/2 + 2^-(k+1) and \
          1/2 - 2^-(k+1), and 2^(4T-2) - 2 10^(T-1) the reward 1/2.",
         "density --task parity --lengths 4",
@@ -141,6 +146,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:log-z",
         SECTION,
+        BasisKind::Exhaustive,
         "ln Z agrees with that of all codes at T = 3 to 5 to 7e-15.",
         "parity --lengths 5 --tau 0.1",
         |facts| {
@@ -152,11 +158,13 @@ pub const CLAIMS: &[Claim] = &[
                 format!("off by at most {worst:.1e} at five temperatures"),
             )
         },
-    ),
+    )
+    .same_as("exact:partition"),
     // Catches a transition that is elsewhere to leading order, or that moves off 6T ln 2 as T grows.
     claim(
         "f:beta-c",
         SECTION,
+        BasisKind::Exhaustive,
         "At large T the transition is at beta = 6 T ln 2.",
         "parity --lengths 200 --tau 0.0012",
         |facts| {
@@ -194,6 +202,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:dominance",
         SECTION,
+        BasisKind::Exhaustive,
         "At every beta the codes of reward 1 or the dead codes outweigh every \
          other band.",
         "parity --lengths 200 --tau 0.0012 --density",
@@ -218,6 +227,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:two-phases",
         SECTION,
+        BasisKind::Exhaustive,
         "There are two phases only: the dead codes above the transition, the \
          solution's orbit below.",
         "parity --lengths 100 --tau 0.002",
@@ -238,6 +248,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:two-level",
         SECTION,
+        BasisKind::Exhaustive,
         "Near the transition the mean reward has a two-level form.",
         "parity --lengths 40 --tau 0.006",
         |facts| {
@@ -252,6 +263,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:entropy",
         SECTION,
+        BasisKind::Exhaustive,
         "The entropy drops by (3T-1) ln 2, which is beta_c times the latent heat \
          1/2.",
         "parity --lengths 100 --tau 0.002",
@@ -272,6 +284,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:width",
         SECTION,
+        BasisKind::Exhaustive,
         "The mean climbs from 0.6 to 0.9 over 4 ln 4 = 5.55 in beta at every \
          depth, 5.54 measured at T = 40, 4/119 of beta_c.",
         "parity --lengths 40 --tau 0.006",
@@ -301,6 +314,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:artefact",
         SECTION,
+        BasisKind::Exhaustive,
         "That the transition temperature vanishes at large T is an artefact of \
          how temperature is measured: reward is intensive, entropy extensive.",
         "parity --lengths 200 --tau 0.0012",

@@ -4,8 +4,8 @@ use super::transformers::{
     at_chance, chance, chance_of, curricula, fresh, name, of, schedule, succeed,
 };
 use super::{
-    Absent, Basis, Claim, Decided, Matters, ReproductionFacts, all_numbers, basis, beside, claim,
-    listed, networks, numbers, ours, sampled, told,
+    Absent, Basis, BasisKind, Claim, Decided, Matters, ReproductionFacts, all_numbers, basis,
+    beside, claim, listed, networks, numbers, ours, sampled, told,
 };
 use crate::reproduce::classes::{
     ClassId, LENGTHS, QG, QG03, QG11_3456, QG21_345, QG21_456, UNTIED, Z5,
@@ -147,6 +147,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:table",
         SECTION,
+        BasisKind::Sampled,
         "The rows of the table hold.",
         "reproduce tab:regulator",
         |facts| all_numbers(facts, &ITEM),
@@ -155,6 +156,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:peaks",
         SECTION,
+        BasisKind::Sampled,
         "The classes of several lengths peak between 1.8e-5 and 5.6e-5.",
         "reproduce tab:regulator",
         |facts| {
@@ -191,6 +193,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:lost-again",
         SECTION,
+        BasisKind::Sampled,
         "The classes of several lengths have lost the gain again by 1e-4.",
         "reproduce fig:temperature_untied",
         |facts| {
@@ -225,6 +228,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:spreads",
         SECTION,
+        BasisKind::Sampled,
         "Standard deviations are at most 0.013 on the narrow windows, 0.024 on \
          (0,3) and 0.16 to 0.17 on the two (0,0) rows.",
         "reproduce tab:regulator",
@@ -257,6 +261,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:coarse",
         SECTION,
+        BasisKind::Sampled,
         "A grid of one point a decade puts the optimum of (2,1){3,4,5} at 1e-5 \
          and 0.9960.",
         "reproduce fig:temperature_untied",
@@ -284,6 +289,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:four-decimals",
         SECTION,
+        BasisKind::Sampled,
         "Without a regulator the narrow windows end as at the cold end of the \
          scan, to four decimals.",
         "cavi --task quasigroup --lengths 3,4,5 --window 2,1 --init logit_normal:0.1 --tau 0,1e-13",
@@ -315,6 +321,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:resets",
         SECTION,
+        BasisKind::Sampled,
         "Resets take six of seven classes to the optimum in all seeds or all but \
          one, among them the three on which no temperature does anything; the regulator \
          reaches it on three.",
@@ -325,6 +332,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:two-thirds",
         SECTION,
+        BasisKind::Sampled,
         "On (0,3) resets recover about two thirds of the deficit (0.764 to 0.940).",
         "reproduce tab:regulator",
         |facts| {
@@ -350,6 +358,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:threshold",
         SECTION,
+        BasisKind::Records,
         "For Z_5 and the quasigroup the whole effect of the coefficient appears \
          between 0.1 and 0.3.",
         "reproduce fig:temperature_untied_b",
@@ -384,6 +393,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:working-point",
         SECTION,
+        BasisKind::Records,
         "At 0.3 the mean accuracies are 0.871 on Z_5 and 0.770 on the quasigroup, \
          and parity is at chance.",
         "reproduce fig:temperature_untied_b",
@@ -392,6 +402,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:at-one",
         SECTION,
+        BasisKind::Records,
         "At 1 Z_5 is at 0.992 in five of five seeds, parity succeeds in two of \
          five and the quasigroup collapses to 0.216.",
         "reproduce fig:temperature_untied_b",
@@ -416,6 +427,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:not-shared",
         SECTION,
+        BasisKind::Records,
         "The coefficient that works is not shared by the three tasks.",
         "reproduce fig:temperature_untied_b",
         not_shared,
@@ -424,6 +436,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:relabelling-noise",
         SECTION,
+        BasisKind::Records,
         "Relabelling the emitted token helps mildly: the best of eighteen settings, a \
          full permutation every 500 steps, has 0.542 against 0.417 at T = 2, and no \
          seed solves the task.",
@@ -433,6 +446,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:three-lengths",
         SECTION,
+        BasisKind::Records,
         "Trained on the lengths 1, 2 and 3, relabelling shows a minor positive \
          signal within the noise of seeds.",
         "reproduce text:relabelling",

@@ -2,7 +2,7 @@
 
 use foldglass::support::stats::Summary;
 
-use super::{Claim, SCORE, all_numbers, claim, numbers, sampled};
+use super::{BasisKind, Claim, SCORE, all_numbers, claim, numbers, sampled};
 use crate::claims::facts::RunField;
 use crate::claims::probes::chains::ColdChains;
 use crate::reproduce::Key;
@@ -21,6 +21,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g3:rlvr",
         SECTION,
+        BasisKind::Sampled,
         "Plain RLVR reaches reward 1 in 40 of 168 runs outside parity and in 100 of \
          100 on parity.",
         "reproduce tab:shortfall",
@@ -32,6 +33,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g3:table",
         SECTION,
+        BasisKind::Sampled,
         "The chain's and RLVR's rewards of the eight classes are as in the table.",
         "reproduce tab:shortfall",
         |facts| all_numbers(facts, &ITEM),
@@ -39,6 +41,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g3:stationary",
         SECTION,
+        BasisKind::Sampled,
         "Every quoted endpoint of RLVR is stationary under the iteration.",
         "reproduce tab:shortfall",
         |facts| {
@@ -66,6 +69,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g3:cold",
         SECTION,
+        BasisKind::Sampled,
         "On the (0,3) classes the chain's outcome is the same at every \
          temperature from 1e-13 to 1e-7.",
         "chain --task quasigroup --lengths 7 --window 0,3 --kernel metropolis \
@@ -101,6 +105,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g3:decade",
         SECTION,
+        BasisKind::Sampled,
         "The reward of RLVR on the untied (0,3) class still rises by 0.01 per \
          decade of cooling at 1e-13.",
         "cavi --task quasigroup --lengths 7 --window 0,3 --tau 1e-12 --iterations \
@@ -131,6 +136,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g3:spread",
         SECTION,
+        BasisKind::Sampled,
         "RLVR at zero temperature spreads a cell's probability over exactly tied \
          actions, so that its endpoints are not codes.",
         "cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 2000 --runs \
@@ -167,6 +173,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g3:attribution",
         SECTION,
+        BasisKind::Sampled,
         "The gap comes of how the two dynamics treat reward-neutral moves: the \
          chain takes them, RLVR spreads over tied actions.",
         "cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 2000 --runs \

@@ -128,6 +128,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:counts",
         SECTION,
+        BasisKind::Exhaustive,
         "The table counts the local maxima and traps of correlated parity at T = \
          4 to 8.",
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
@@ -147,6 +148,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:exits",
         SECTION,
+        BasisKind::Exhaustive,
         "Above 99.99 % of the local maxima have an exit at no cost.",
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
         |facts| {
@@ -178,6 +180,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:one-in-eight",
         SECTION,
+        BasisKind::Sampled,
         "A chain ends in a trap about once in eight runs (12 % of seeds in section 5).",
         "chain --task parity --lengths 8 --inputs markov:9/10 --kernel metropolis \
          --tau 2e-3 --sweeps 3000 --runs 512",
@@ -186,6 +189,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:basins",
         SECTION,
+        BasisKind::Sampled,
         "Rare as they are, traps carry large basins.",
         "chain --task parity --lengths 8 --inputs markov:9/10 --kernel metropolis \
          --tau 2e-3 --sweeps 3000 --runs 512",
@@ -222,6 +226,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:positions",
         SECTION,
+        BasisKind::Exhaustive,
         "Every trap discards one or two positions of the input.",
         "inspect --code traps.json#0",
         |facts| {
@@ -271,6 +276,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:rewards",
         SECTION,
+        BasisKind::Exhaustive,
         "A trap that discards m positions has reward (1 + (2k-1)^m) / 2.",
         "inspect --code traps.json#0",
         |facts| {
@@ -293,6 +299,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:barriers",
         SECTION,
+        BasisKind::Exhaustive,
         "Escape barriers are 0.04 (2k-1)^j at k = 0.9.",
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
         |facts| {
@@ -319,6 +326,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:removes",
         SECTION,
+        BasisKind::Exhaustive,
         "Removing the correlation removes the traps.",
         "enumerate --task parity --lengths 8",
         |facts| {
@@ -329,6 +337,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:tied-endpoints",
         SECTION,
+        BasisKind::Sampled,
         "None of twelve tied chains reaches the optimum; their mean is 0.897 with \
          a spread of 0.044.",
         "reproduce tab:trapsexist",
@@ -340,6 +349,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:tied-distinct",
         SECTION,
+        BasisKind::Sampled,
         "They freeze at twelve distinct rewards between 0.830 and 0.976.",
         "reproduce tab:trapsexist",
         |facts| {
@@ -362,6 +372,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:tied-frozen",
         SECTION,
+        BasisKind::Sampled,
         "From 5,000 to 20,000 sweeps their rewards do not change at all.",
         "reproduce tab:trapsexist",
         |facts| {
@@ -384,6 +395,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:tied-certified",
         SECTION,
+        BasisKind::Sampled,
         "Ten of twelve are certified traps, two are bounded.",
         "certify --code ends.json --out verdicts.json",
         |facts| {
@@ -408,6 +420,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:tied-shelves",
         SECTION,
+        BasisKind::Sampled,
         "The certified shelves have between 1 and 768 codes, a diameter of at most \
          9, and sizes that are products of small integers.",
         "certify --code ends.json",
@@ -440,6 +453,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:tied-unlock",
         SECTION,
+        BasisKind::Sampled,
         "Neutral moves on these shelves do not unlock further ones.",
         "certify --code ends.json",
         |facts| {
@@ -478,6 +492,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g6:tied-alone",
         SECTION,
+        BasisKind::Sampled,
         "Two certified endpoints are alone on their shelf.",
         "certify --code ends.json",
         |facts| numbers(facts, &ITEM, [Key::new(TIED, TrapsExistQuantity::Alone)]),

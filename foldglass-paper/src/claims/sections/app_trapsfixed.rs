@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Absent, Basis, Claim, ReproductionFacts, basis, claim, count, numbers, sampled};
+use super::{
+    Absent, Basis, BasisKind, Claim, ReproductionFacts, basis, claim, count, numbers, sampled,
+};
 use crate::claims::facts::{RunField, tau};
 use crate::reproduce::Key;
 use crate::reproduce::classes::TIED;
@@ -35,6 +37,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:27-traps",
         SECTION,
+        BasisKind::Sampled,
         "Of 128 quenches each, 13 at T = 6 and 14 at T = 8 end in a trap.",
         "reproduce fig:trapsfixed",
         |facts| {
@@ -45,6 +48,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:shelves",
         SECTION,
+        BasisKind::Sampled,
         "The shelves of eleven of the twelve tied traps were enumerated, of 1 to \
          26,112 codes; the twelfth has more than 1.19e5.",
         "reproduce tab:trapsexist",
@@ -74,6 +78,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:never-leaves",
         SECTION,
+        BasisKind::Sampled,
         "Up to 1e-6 the tied chains never leave the trap's reward.",
         "reproduce fig:trapsfixed",
         |facts| {
@@ -103,6 +108,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:melts",
         SECTION,
+        BasisKind::Sampled,
         "Above the melting point the tied chains are at the chance value 1/5.",
         "reproduce fig:trapsfixed",
         |facts| {
@@ -113,6 +119,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:hot",
         SECTION,
+        BasisKind::Sampled,
         "At 0.3 the correlated traps' reward of 0.59 is still above chance.",
         "reproduce fig:trapsfixed",
         |facts| {
@@ -123,6 +130,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:draws",
         SECTION,
+        BasisKind::Sampled,
         "Between 6 and 24,000 weakly correlated draws are left of a trap.",
         "reproduce fig:trapsfixed",
         |facts| {
@@ -145,6 +153,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:converges",
         SECTION,
+        BasisKind::Sampled,
         "CAVI converges on all correlated traps and on nine of twelve tied ones.",
         "reproduce fig:trapsfixed",
         |facts| {
@@ -155,6 +164,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:nearly",
         SECTION,
+        BasisKind::Sampled,
         "On the others one or two cells stay unstable and the reward is within \
          2e-5 of the trap's.",
         "reproduce fig:trapsfixed --full",
@@ -186,6 +196,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g2:uncorrelated",
         SECTION,
+        BasisKind::Sampled,
         "The spins of a pure state, where a chain settles, are approximately \
          uncorrelated (section 3.3 too).",
         "reproduce fig:trapsfixed",
@@ -235,5 +246,6 @@ pub const CLAIMS: &[Claim] = &[
                 ),
             )
         },
-    ),
+    )
+    .same_as("mapping:uncorrelated"),
 ];

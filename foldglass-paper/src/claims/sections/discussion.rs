@@ -1,6 +1,6 @@
 //! States section 6: what the framework may bring, and its limits.
 
-use super::{Claim, claim, exhaustive, networks};
+use super::{BasisKind, Claim, claim, exhaustive, networks};
 
 const SECTION: &str = "6 Discussion";
 
@@ -8,6 +8,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "discussion:tractable",
         SECTION,
+        BasisKind::Exhaustive,
         "The spin models appear to be more tractable than the RLVR problem that they \
          come from.",
         "parity --lengths 40 --tau 0.006",
@@ -21,6 +22,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "discussion:priors",
         SECTION,
+        BasisKind::Records,
         "Prior terms, KL penalties among them, can close some of the gaps to pretrained \
          models qualitatively.",
         "cavi --task z:5 --lengths 8 --tau 1e-7 --iterations 2000 --runs 60 --prior \
@@ -35,6 +37,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "discussion:damage",
         SECTION,
+        BasisKind::Records,
         "The strong regulators that made learning possible here are likely damaging for \
          pretrained models.",
         "train --task z:5 --entropy 0.3 --runs 8",
@@ -47,6 +50,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "discussion:replicas",
         SECTION,
+        BasisKind::Exhaustive,
         "Whether replica symmetry breaking carries over to these models is not \
          determined.",
         "overlap --task parity --lengths 5 --inputs markov:9/10 --tau 0.05",

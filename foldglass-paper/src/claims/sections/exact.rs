@@ -1,6 +1,6 @@
 //! States section 4: no defended minima, theorem 4.1 and its corollaries, parity.
 
-use super::{Absent, Claim, Matters, claim, exhaustive, numbers, proved, sampled};
+use super::{Absent, BasisKind, Claim, Matters, claim, exhaustive, numbers, proved, sampled};
 use crate::reproduce::Key;
 use crate::reproduce::items::shortfall;
 
@@ -10,6 +10,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:chains-solve",
         SECTION,
+        BasisKind::Sampled,
         "On the untied windows (0,0), (2,1) and (1,1), and (0,3) in the table, with \
          uncorrelated inputs, Monte Carlo at vanishing temperature always arrives at \
          reward 1: all 268 chains of the table.",
@@ -22,6 +23,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:printed-window",
         SECTION,
+        BasisKind::Sampled,
         "So it does on the untied window (3,0).",
         "chain --task quasigroup --lengths 5 --window 3,0 --kernel metropolis --tau 1e-13 \
          --sweeps 400 --runs 12",
@@ -40,6 +42,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:theorem",
         SECTION,
+        BasisKind::Proved,
         "From every code of the untied (0,0) class with uniform inputs, changes \
          that never lower the reward lead to reward 1.",
         "escape --task z:5 --lengths 8 --code code.json --out path.json",
@@ -59,6 +62,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:one-unused",
         SECTION,
+        BasisKind::Sampled,
         "Any two states left sharing a token leave exactly one token unused.",
         "escape --task z:5 --lengths 5 --code code.json",
         |facts| {
@@ -78,6 +82,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:corollary-2",
         SECTION,
+        BasisKind::Proved,
         "The path from a code is one of policies too, the reward linear, and never \
          falling, on each piece.",
         "escape --policy policy.json",
@@ -98,6 +103,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:corollary-3",
         SECTION,
+        BasisKind::Proved,
         "From every policy a path that never lowers the reward leads to reward 1.",
         "escape --policy policy.json",
         |facts| {
@@ -117,6 +123,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:saddles",
         SECTION,
+        BasisKind::Proved,
         "From a policy that is not a maximum a path of improving rewards exists.",
         "escape --policy uniform.json",
         |facts| {
@@ -154,6 +161,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:dead",
         SECTION,
+        BasisKind::Exhaustive,
         "One dead step makes the reward of a parity code exactly 1/2, whatever \
          the other steps do.",
         "inspect --task parity --lengths 4 --code code.json",
@@ -175,6 +183,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:no-resets",
         SECTION,
+        BasisKind::Exhaustive,
         "Of the live codes without half-resets 2^(T-1) have reward 1 and as many \
          reward 0.",
         "density --task parity --lengths 4",
@@ -191,6 +200,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:one-reset",
         SECTION,
+        BasisKind::Exhaustive,
         "With one half-reset the reward is 3/4 or 1/4.",
         "density --task parity --lengths 4",
         |facts| {
@@ -204,6 +214,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:partition",
         SECTION,
+        BasisKind::Exhaustive,
         "The partition function of parity has the closed form that the paper \
          gives.",
         "parity --lengths 5 --tau 0.1 --density",
@@ -223,6 +234,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:mean-is-slope",
         SECTION,
+        BasisKind::Exhaustive,
         "The mean reward is the slope of ln Z in the inverse temperature.",
         "parity --lengths 40 --tau 0.006",
         |facts| {
@@ -242,6 +254,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "exact:transition",
         SECTION,
+        BasisKind::Exhaustive,
         "In the limit of large T the mean reward has a first-order transition from 1 to \
          1/2 at the temperature 1/(6 T ln 2).",
         "parity --lengths 200 --tau 0.0012",

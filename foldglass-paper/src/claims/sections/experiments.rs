@@ -1,6 +1,6 @@
 //! States section 5: the gap, resets and regulators, barriers.
 
-use super::{Claim, INTERVAL, SCORE, basis, claim, count, listed, ours, sampled};
+use super::{BasisKind, Claim, INTERVAL, SCORE, basis, claim, count, listed, ours, sampled};
 use crate::claims::StatementVerdict;
 use crate::reproduce::Row;
 use crate::reproduce::classes::{QG03, TIED, UNTIED};
@@ -23,6 +23,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:gap",
         SECTION,
+        BasisKind::Sampled,
         "At negligible temperature RLVR falls much below Monte Carlo, which \
          obtains near perfect reward, on many untied tasks.",
         "reproduce tab:shortfall",
@@ -56,6 +57,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:mild",
         SECTION,
+        BasisKind::Sampled,
         "Diffusive barriers are mild for Monte Carlo.",
         "reproduce tab:equilibration",
         |facts| {
@@ -86,6 +88,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:half",
         SECTION,
+        BasisKind::Sampled,
         "About half of the untied classes respond well to a strong entropy \
          regulator.",
         "reproduce fig:temperature_untied",
@@ -109,6 +112,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:resets",
         SECTION,
+        BasisKind::Sampled,
         "Resets work better than the regulator.",
         "reproduce tab:regulator",
         |facts| {
@@ -143,6 +147,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:barriers-exist",
         SECTION,
+        BasisKind::Sampled,
         "Tied tables and correlated inputs, which violate lemmas of the proof, \
          have true barriers.",
         "reproduce tab:trapsexist",
@@ -165,6 +170,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:tied-microscopic",
         SECTION,
+        BasisKind::Sampled,
         "The barriers of tied traps amount to failing on a few inputs.",
         "certify --code ends.json --barrier --out verdicts.json",
         |facts| {
@@ -191,6 +197,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:tied-common",
         SECTION,
+        BasisKind::Sampled,
         "Tied traps catch most seeds.",
         "reproduce tab:trapsexist",
         |facts| {
@@ -216,6 +223,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:correlated-macroscopic",
         SECTION,
+        BasisKind::Exhaustive,
         "The barriers of correlated traps involve a finite share of the inputs.",
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
         |facts| {

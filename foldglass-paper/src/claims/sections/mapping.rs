@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Claim, claim, exhaustive, proved};
+use super::{BasisKind, Claim, claim, exhaustive, proved};
 use crate::claims::facts::{RunField, tau};
 use crate::reproduce::classes::TIED;
 use crate::reproduce::items::Quantity;
@@ -26,6 +26,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "mapping:neutral-path",
         SECTION,
+        BasisKind::Proved,
         "An untied policy that is a local maximum is joined to a code by a path on \
          which the reward does not change.",
         "escape --policy policy.json --search",
@@ -46,6 +47,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "mapping:bound",
         SECTION,
+        BasisKind::Proved,
         "The loss of a tabular policy equals the variational free energy and is \
          at least the free energy.",
         "free-energy --task parity --lengths 3 --tau 0.03,0.3",
@@ -62,10 +64,12 @@ pub const CLAIMS: &[Claim] = &[
                 ),
             )
         },
-    ),
+    )
+    .same_as("abs:bound"),
     claim(
         "mapping:tied",
         SECTION,
+        BasisKind::Exhaustive,
         "For tied tables the two rewards agree approximately where a rollout rarely comes \
          back to a cell, and near zero temperature, where cells are nearly deterministic.",
         "free-energy --task parity --lengths 4 --tied --tau 0.03",
@@ -97,6 +101,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "mapping:elbo",
         SECTION,
+        BasisKind::Proved,
         "Times the inverse temperature the bound is the evidence lower bound of \
          machine learning.",
         "free-energy --task parity --lengths 3 --tau 0.3",
@@ -120,6 +125,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "mapping:mean-field",
         SECTION,
+        BasisKind::Exhaustive,
         "The factorised ansatz is typically correct for these models, since every spin \
          interacts with many others.",
         "parity --lengths 40 --tau 0.0053",
@@ -146,6 +152,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "mapping:pure-states",
         SECTION,
+        BasisKind::Sampled,
         "Where Monte Carlo settles in a trap, its marginals nearly solve the \
          equations of RLVR.",
         "reproduce fig:trapsfixed",
@@ -181,6 +188,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "mapping:uncorrelated",
         SECTION,
+        BasisKind::Sampled,
         "Where Monte Carlo converges to a steady state, its spins are weakly \
          correlated.",
         "reproduce fig:trapsfixed",

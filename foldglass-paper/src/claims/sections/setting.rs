@@ -1,6 +1,6 @@
 //! States section 2: task, cells, updates, the figure's two codes, penalties.
 
-use super::{Claim, claim, exhaustive, proved, sampled};
+use super::{BasisKind, Claim, claim, exhaustive, proved, sampled};
 
 const SECTION: &str = "2 Setting";
 
@@ -8,6 +8,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "setting:single-visit",
         SECTION,
+        BasisKind::Proved,
         "An untied policy consults no cell twice in a rollout.",
         "cells --task quasigroup --lengths 5 --window 2,1",
         |facts| {
@@ -25,6 +26,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "setting:optimum",
         SECTION,
+        BasisKind::Exhaustive,
         "The window classes, tied or not, contain codes that always answer rightly.",
         "eval --task quasigroup --lengths 5 --code fold.json",
         |facts| {
@@ -42,6 +44,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "setting:update",
         SECTION,
+        BasisKind::Sampled,
         "Given all other cells, the best row of an untied cell is the softmax of \
          dQ over the temperature.",
         "cavi --task z:3 --lengths 3 --tau 0.05 --iterations 500 --runs 8",
@@ -62,6 +65,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "setting:figure",
         SECTION,
+        BasisKind::Exhaustive,
         "Of the figure's two inputs the parity code answers both, the copy code \
          one, and it is right as often as chance.",
         "draw --task parity --lengths 5 --code parity.json --input 0,1,0,1,1 \
@@ -84,6 +88,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "setting:gauge-symmetry",
         SECTION,
+        BasisKind::Sampled,
         "The model's interactions contain a gauge symmetry: the names of tokens.",
         "gauge --task z:5 --lengths 8 --code A.json --relabel random",
         |facts| {
@@ -101,6 +106,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "setting:family",
         SECTION,
+        BasisKind::Exhaustive,
         "With penalties on windows and tying, no coupling is the complete \
          parameterisation and strong couplings are the untied and tied classes.",
         "family --task parity --lengths 2 --gwin 0,10000 --gtie 0,10000 --tau 0.05",

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use foldglass::support::stats::{Proportion, Summary, fisher, welch};
 
 use super::{
-    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, listed, networks,
-    numbers, ours,
+    Absent, BasisKind, Claim, Decided, Matters, ReproductionFacts, basis, claim, count, listed,
+    networks, numbers, ours,
 };
 use crate::reproduce::fleets::{CorrelatedNetwork, Screened, TRAINED, Trained};
 use crate::reproduce::items::cures::{self, CureMethod};
@@ -42,6 +42,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:express",
         SECTION,
+        BasisKind::Records,
         "A transformer of 791 thousand weights can be brought to express random \
          untied tables.",
         "reproduce tab:containment",
@@ -54,6 +55,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:narrow-bias",
         SECTION,
+        BasisKind::Records,
         "Wider windows take longer to train, which suggests a bias towards narrow \
          tables.",
         "reproduce tab:containment",
@@ -63,6 +65,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:exact",
         SECTION,
+        BasisKind::Records,
         "Fine-tuning along a path never fails: all 189 networks reproduce their \
          code on every input.",
         "reproduce tab:escape",
@@ -75,6 +78,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:no-drop",
         SECTION,
+        BasisKind::Records,
         "On 159 of 180 lines between neighbouring networks the reward does not \
          drop.",
         "reproduce tab:escape",
@@ -105,6 +109,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:small-drop",
         SECTION,
+        BasisKind::Records,
         "Where the reward drops on such a line, it does by at most 0.002.",
         "reproduce tab:escape",
         |facts| {
@@ -130,6 +135,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:weak",
         SECTION,
+        BasisKind::Records,
         "Without a regulator and at every coefficient up to 0.1 no seed of any \
          task holds more than T = 2.",
         "reproduce fig:temperature_untied_b",
@@ -158,6 +164,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:chance",
         SECTION,
+        BasisKind::Records,
         "Without a regulator and at every coefficient up to 0.1 every seed of all \
          three tasks is at chance at T = 8.",
         "reproduce fig:temperature_untied_b",
@@ -185,6 +192,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:strong",
         SECTION,
+        BasisKind::Records,
         "At 0.3 five of eight seeds on Z_5 and three of eight on the quasigroup \
          pass 0.95 at length 8.",
         "train --task z:5 --task quasigroup --entropy 0.3 --runs 32",
@@ -197,6 +205,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:far",
         SECTION,
+        BasisKind::Records,
         "At 0.3 networks carry the curriculum to T = 18 on Z_5 and to T = 20 on \
          three seeds of the quasigroup.",
         "train --task z:5 --task quasigroup --entropy 0.3 --runs 32",
@@ -225,6 +234,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:often",
         SECTION,
+        BasisKind::Records,
         "Under sufficient entropy regularisation transformers often converge to a \
          reward of 1 on the three tasks.",
         "reproduce fig:temperature_untied_b",
@@ -233,6 +243,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:curriculum",
         SECTION,
+        BasisKind::Records,
         "The curriculum prevents problems of signal to noise, which the regulator \
          alone does not.",
         "train --task parity --inputs markov:9/10 --entropy 0.3 --lengths 8 --runs 16",
@@ -259,6 +270,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:entropy",
         SECTION,
+        BasisKind::Records,
         "Around 0.3 the policy keeps 42 % of the greatest entropy.",
         "reproduce fig:temperature_untied_b",
         |facts| {
@@ -280,6 +292,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:beyond-practice",
         SECTION,
+        BasisKind::Records,
         "The coefficients that work exceed standard practice by one to two orders \
          of magnitude.",
         "train --task z:5 --entropy 0.3",
@@ -292,6 +305,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "transformers:other-cures",
         SECTION,
+        BasisKind::Records,
         "Without a strong regulator other objectives, curricula, batches, \
          exploration and combinations of these all failed to learn at T = 4.",
         "reproduce text:cures",
