@@ -33,8 +33,10 @@ pub struct HeadlineResult {
     pub item: Item,
     /// The items whose numbers it has.
     pub of: &'static [&'static Item],
-    /// Its numbers; the claim stands and falls with the first.
+    /// Its numbers, of which the first state it: with one of them the claim falls.
     keys: fn() -> Vec<Key>,
+    /// How many of them do.
+    stating: usize,
 }
 
 /// A part of a study that a result needs.
@@ -99,6 +101,7 @@ pub fn pick(study: &mut Study) {
 pub static HEADLINES: [HeadlineResult; 8] = [
     HeadlineResult {
         of: &[&shortfall::ITEM],
+        stating: 3,
         keys: || {
             vec![
                 Key::new(QG, ShortfallQuantity::AtOne(ComparedRuns::Rlvr)),
@@ -130,6 +133,7 @@ pub static HEADLINES: [HeadlineResult; 8] = [
     },
     HeadlineResult {
         of: &[&theorem::ITEM],
+        stating: 2,
         keys: || {
             vec![
                 Key::new(QG, TheoremQuantity::Without),
@@ -160,6 +164,7 @@ pub static HEADLINES: [HeadlineResult; 8] = [
     },
     HeadlineResult {
         of: &[&regulator::ITEM],
+        stating: 2,
         keys: || {
             let resets = RegulatorRuns::Resets;
             vec![
@@ -191,6 +196,7 @@ pub static HEADLINES: [HeadlineResult; 8] = [
     },
     HeadlineResult {
         of: &[&regulator::ITEM],
+        stating: 4,
         keys: || {
             vec![
                 Key::new(QG21_345, RegulatorQuantity::RewardAt(3.2e-5)),
@@ -224,6 +230,7 @@ pub static HEADLINES: [HeadlineResult; 8] = [
     },
     HeadlineResult {
         of: &[&transition::ITEM],
+        stating: 3,
         keys: || {
             vec![
                 Key::new(transition::LONGEST, TransitionQuantity::Middle),
@@ -254,6 +261,7 @@ pub static HEADLINES: [HeadlineResult; 8] = [
     },
     HeadlineResult {
         of: &[&trapsexist::ITEM],
+        stating: 2,
         keys: || {
             vec![
                 Key::new(trapsexist::CORRELATED[4], TrapsExistQuantity::Traps),
@@ -293,6 +301,7 @@ pub static HEADLINES: [HeadlineResult; 8] = [
     },
     HeadlineResult {
         of: &[&ext_traps::ITEM],
+        stating: 3,
         keys: || {
             let by_law = |length: usize| {
                 let class = trapsexist::CORRELATED[length - 4];
@@ -324,6 +333,7 @@ pub static HEADLINES: [HeadlineResult; 8] = [
     },
     HeadlineResult {
         of: &[&temperature_b::ITEM],
+        stating: 1,
         keys: || {
             vec![
                 Key::new(
@@ -378,11 +388,13 @@ fn paper(place: usize) -> Vec<Entry> {
 /// Whether a result holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadlineVerdict {
-    /// Its first number agrees.
+    /// All its numbers agree.
     Holds,
-    /// It does not.
+    /// Those that state it agree; another differs.
+    InPart,
+    /// A number that states it differs.
     NotReproduced,
-    /// It has no verdict.
+    /// A number has no verdict.
     CannotTell,
     /// Its records are missing.
     NotRun,
@@ -393,6 +405,7 @@ impl HeadlineVerdict {
     pub fn words(self) -> &'static str {
         match self {
             HeadlineVerdict::Holds => "holds",
+            HeadlineVerdict::InPart => "holds in part",
             HeadlineVerdict::NotReproduced => "not reproduced",
             HeadlineVerdict::CannotTell => "cannot tell",
             HeadlineVerdict::NotRun => "not run",
@@ -404,19 +417,42 @@ impl HeadlineVerdict {
 pub struct JudgedHeadline<'a> {
     /// The result.
     pub headline: &'static HeadlineResult,
-    /// Its numbers, the first of them deciding.
+    /// Its numbers: first those that state it.
     pub rows: Vec<(&'a Compared, &'a Row)>,
 }
 
 impl JudgedHeadline<'_> {
-    /// What its first number says.
+    /// What its numbers say.
     pub fn verdict(&self) -> HeadlineVerdict {
-        match self.rows.first().map(|(_, row)| row.verdict) {
-            None => HeadlineVerdict::NotRun,
-            Some(ComparisonVerdict::Agrees) => HeadlineVerdict::Holds,
-            Some(ComparisonVerdict::Differs) => HeadlineVerdict::NotReproduced,
-            Some(_) => HeadlineVerdict::CannotTell,
+        let any = |is: &dyn Fn(&Row) -> bool| self.rows.iter().any(|(_, row)| is(row));
+        let differs = |row: &Row| row.verdict == ComparisonVerdict::Differs;
+        let agrees = |row: &Row| row.verdict == ComparisonVerdict::Agrees;
+        if self.rows.is_empty() {
+            HeadlineVerdict::NotRun
+        } else if any(&|row| differs(row) && self.states(row)) {
+            HeadlineVerdict::NotReproduced
+        } else if self.rows.len() < (self.headline.keys)().len()
+            || any(&|row| !differs(row) && !agrees(row))
+        {
+            HeadlineVerdict::CannotTell
+        } else if any(&differs) {
+            HeadlineVerdict::InPart
+        } else {
+            HeadlineVerdict::Holds
         }
+    }
+
+    /// Whether a number states the result.
+    fn states(&self, row: &Row) -> bool {
+        let keys = (self.headline.keys)();
+        keys[..self.headline.stating].contains(&row.key)
+    }
+
+    /// A number that decides: one that does not agree, where there is one.
+    pub fn deciding(&self) -> Option<&Row> {
+        let mut rows = self.rows.iter().map(|(_, row)| *row);
+        let apart = rows.find(|row| row.verdict != ComparisonVerdict::Agrees);
+        apart.or(self.rows.first().map(|(_, row)| *row))
     }
 
     /// Where the paper has it.
@@ -468,6 +504,40 @@ mod tests {
             assert_eq!(measured, keys, "{}", headline.item.label);
             assert_eq!(paper(place).len(), keys.len(), "{}", headline.item.label);
             assert_eq!(headline.item.about.as_ref().unwrap().place, place + 1);
+        }
+    }
+
+    /// Catches a result that stands whatever its other numbers say: Monte Carlo solves the quasigroup only if its
+    /// chains do.
+    #[test]
+    fn every_number_of_a_result_decides() {
+        let records = Records::planned(Scale::Full);
+        let mut comparison = Comparison::planned(&records);
+        let all = comparison.items.iter_mut().flat_map(|item| &mut item.rows);
+        for row in all {
+            (row.n, row.verdict) = (60, ComparisonVerdict::Agrees);
+        }
+        for (place, headline) in HEADLINES.iter().enumerate() {
+            assert_eq!(judged(&comparison)[place].verdict(), HeadlineVerdict::Holds);
+            for (number, key) in (headline.keys)().into_iter().enumerate() {
+                let mut with = |verdict| {
+                    let all = comparison.items.iter_mut().flat_map(|item| &mut item.rows);
+                    for row in all.filter(|row| row.key == key) {
+                        row.verdict = verdict;
+                    }
+                    let judged = &judged(&comparison)[place];
+                    (judged.verdict(), judged.deciding().unwrap().key)
+                };
+                let expected = match number < headline.stating {
+                    true => HeadlineVerdict::NotReproduced,
+                    false => HeadlineVerdict::InPart,
+                };
+                let label = headline.item.label;
+                assert_eq!(with(ComparisonVerdict::Differs), (expected, key), "{label}");
+                let (verdict, _) = with(ComparisonVerdict::CannotTell);
+                assert_eq!(verdict, HeadlineVerdict::CannotTell, "{label}");
+                with(ComparisonVerdict::Agrees);
+            }
         }
     }
 

@@ -1,14 +1,11 @@
-//! Makes the first chapter, which a reviewer reads in a minute: the two differences that matter, the headline results,
+//! Makes the first chapter, which a reviewer reads in a minute: the differences that touch a result, the headline results,
 //! how many numbers agree; and the last but one, how a number is judged.
 
 use super::super::compare::{Compared, Comparison, JudgementCounts};
 use super::super::headlines::{self, JudgedHeadline};
-use super::super::item::{Item, Key};
-use super::super::items::cures::{self, CureMethod};
-use super::super::items::temperature_b::{self, TemperatureBQuantity};
 use super::super::judge::{ComparisonVerdict, LEVEL, Why};
 use super::super::records::Records;
-use super::super::row::{Row, rows};
+use super::super::row::Row;
 use super::super::stated::Touches;
 use super::super::studies::Scale;
 use super::{about, id_of, item, name_of};
@@ -28,7 +25,7 @@ pub fn chapter(comparison: &Comparison, items: &[&Compared], records: &Records) 
              what has no chance in it.",
         );
     }
-    let matters = matters(comparison, records);
+    let matters = matters(comparison);
     if !matters.is_empty() {
         chapter = chapter.prose(format!("### The differences that matter\n\n{matters}"));
     }
@@ -38,8 +35,9 @@ pub fn chapter(comparison: &Comparison, items: &[&Compared], records: &Records) 
         .sheet(results_sheet(&results));
     if scale == Scale::Quick {
         return chapter.prose(
-            "A result holds where its first number, shown here, agrees with the paper’s. Each has a chapter below, \
-             with a figure and its other numbers. Everything else that the paper states is compared by \
+            "A result holds where all its numbers agree with the paper’s. It is not reproduced where one that states it \
+             differs, and holds in part where another does. The number shown is one that decides. Each result has a \
+             chapter below, with a figure and its other numbers. Everything else that the paper states is compared by \
              `foldglass reproduce`, its statements one by one by `foldglass claims`.",
         );
     }
@@ -67,46 +65,15 @@ pub fn chapter(comparison: &Comparison, items: &[&Compared], records: &Records) 
         ))
 }
 
-/// The differences that touch what the paper concludes, each with its numbers; none where ours do not differ.
-fn matters(comparison: &Comparison, records: &Records) -> String {
-    let mut text = String::new();
-    let is_shown = |item: &Item| comparison.item(item).is_some();
-    let key = Key::new(
-        temperature_b::QUASIGROUP,
-        TemperatureBQuantity::Accuracy(0.3),
-    );
-    let transformers = rows(&temperature_b::ITEM, records);
-    let own = transformers.iter().find(|row| row.key == key);
-    if let Some(row) = own.filter(|row| row.verdict == ComparisonVerdict::Differs) {
-        let place = if is_shown(&temperature_b::ITEM) {
-            id_of(temperature_b::ITEM.label)
-        } else {
-            id_of("transformers")
-        };
-        text += &format!(
-            "- **The transformer does not learn the quasigroup at entropy coefficient 0.3** ([Fig. 3b](#{place})). \
-             Accuracy at length 8: the paper has {}, ours is {} over {} networks. No reading of the paper that was \
-             tried ends as it says.\n",
-            row.paper_cell.text(),
-            row.ours_cell.text(),
-            row.n
-        );
-    }
-    let explored = cures::learn(records, CureMethod::Expert, true);
-    if explored.successes > 0 {
-        let place = if is_shown(&cures::ITEM) {
-            id_of(cures::ITEM.label)
-        } else {
-            "erratum-21".to_owned()
-        };
-        text += &format!(
-            "- **A strong regulator is not the only way to T = 4** ([App. G.5](#{place})). The paper: every other \
-             method failed there. Ours: {} of {} networks learn it by expert iteration with a tenth of the tokens \
-             replaced.\n",
-            explored.successes, explored.trials
-        );
-    }
-    text
+/// The differences that touch a result of the paper, each with its numbers; none where ours do not differ.
+fn matters(comparison: &Comparison) -> String {
+    let all = comparison.differences().into_iter();
+    let own = all.filter(|(_, row)| row.touches == Some(Touches::Result));
+    own.map(|(compared, row)| {
+        let (name, id) = (name_of(compared.item), id_of(compared.item));
+        line(&format!("**[{name}](#{id})**: "), compared, row)
+    })
+    .collect()
 }
 
 /// The headline results, the number that decides each beside it.
@@ -123,7 +90,7 @@ fn results_sheet(results: &[JudgedHeadline<'_>]) -> Sheet {
     ];
     let row = |result: &JudgedHeadline<'_>| -> [Cell; 7] {
         let (title, place) = (result.headline.item.title, result.about().number);
-        let first = result.rows.first().map(|(_, row)| *row);
+        let first = result.deciding();
         let cell = |of: fn(&Row) -> Cell| first.map_or(Cell::Missing, of);
         [
             title.into(),
@@ -219,17 +186,19 @@ fn differences(comparison: &Comparison) -> String {
                 let stakes = about(label).map_or("", |about| about.stakes);
                 text += &format!("**[{}](#{})**: {stakes}\n\n", name_of(label), id_of(label));
             }
-            let sheet = item::sheet(compared);
-            let mut anchors = compared.rows.iter().zip(&sheet.anchors);
-            let own = anchors.find(|(other, _)| other.key == row.key);
-            text += &line(row, own.map_or("", |(_, anchor)| anchor));
+            text += &line("", compared, row);
         }
         text.push('\n');
     }
     text
 }
 
-fn line(row: &Row, anchor: &str) -> String {
+/// A difference as a line of a list, which leads to its row.
+fn line(begin: &str, compared: &Compared, row: &Row) -> String {
+    let sheet = item::sheet(compared);
+    let mut anchors = compared.rows.iter().zip(&sheet.anchors);
+    let anchor = anchors.find(|(other, _)| other.key == row.key);
+    let anchor = anchor.map_or("", |(_, anchor)| anchor);
     let note = if row.note.is_empty() {
         String::new()
     } else {
@@ -239,7 +208,7 @@ fn line(row: &Row, anchor: &str) -> String {
         )
     };
     format!(
-        "- [{}, {}](#{anchor}): the paper has {}, ours is {}{note}\n",
+        "- {begin}[{}, {}](#{anchor}): the paper has {}, ours is {}{note}\n",
         plain(row.row),
         plain(&row.quantity),
         plain(&row.paper_cell.text()),
