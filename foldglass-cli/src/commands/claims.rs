@@ -1,6 +1,6 @@
 //! Decides every statement of the paper from records, and from small computations of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -103,6 +103,7 @@ impl ClaimsArgs {
             seed,
             scale,
             directory,
+            damaged_lines: records.damaged().into_iter().collect(),
             claims: rows,
             lacking,
         })
@@ -116,6 +117,8 @@ pub struct Claimed {
     seed: u64,
     scale: Scale,
     directory: PathBuf,
+    /// Lines of studies that were damaged, and so left out, by the study.
+    damaged_lines: BTreeMap<&'static str, usize>,
     claims: Vec<DecidedStatement>,
     /// What would make the records of each statement that is undecided because they are missing.
     #[serde(skip)]
@@ -190,6 +193,16 @@ impl Report for Claimed {
             self.directory.display(),
             self.scale.name()
         )?;
+        for (study, lines) in &self.damaged_lines {
+            let lines = match lines {
+                1 => "1 line".to_owned(),
+                many => format!("{many} lines"),
+            };
+            writeln!(
+                out,
+                "{lines} of the study {study} damaged and left out: `foldglass reproduce` makes such runs again"
+            )?;
+        }
         if !self.lacking.is_empty() {
             let statements = match self.lacking.len() {
                 1 => "1 statement is".to_owned(),

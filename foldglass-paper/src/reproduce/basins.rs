@@ -67,7 +67,8 @@ impl Shares {
     }
 }
 
-const BASINS: &str = "basins";
+/// The folder of the basins in the directory of a reproduction.
+pub const BASINS: &str = "basins";
 
 /// Reads the basins of a directory.
 pub fn read(directory: &Path) -> Result<Vec<BasinRecord>, Error> {

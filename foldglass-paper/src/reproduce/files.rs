@@ -58,15 +58,6 @@ pub fn read_json<T: DeserializeOwned>(
     Ok(Some(found))
 }
 
-/// Reads a file that other programs write, too, and that has no seal; none where there is none.
-pub fn read_plain<T: DeserializeOwned>(
-    path: &Path,
-    expected: &'static str,
-) -> Result<Option<T>, Error> {
-    let file = find(path)?;
-    Ok(file.map(|file| file.object(expected)).transpose()?)
-}
-
 /// A file that was read; none where there is none.
 fn find(path: &Path) -> Result<Option<Input>, Error> {
     match Input::read(path) {
@@ -74,6 +65,28 @@ fn find(path: &Path) -> Result<Option<Input>, Error> {
         Err(StudyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The seal of a file that has one; none where there is no file. A broken one is refused.
+pub fn seal_of(path: &Path) -> Result<Option<String>, Error> {
+    read_json::<Fields>(path, "a record")?;
+    let Some(file) = find(path)? else {
+        return Ok(None);
+    };
+    let mut fields: Fields = file.object("a record")?;
+    let seal = fields.remove("check");
+    Ok(seal.map(|seal| seal.as_str().unwrap_or_default().to_owned()))
+}
+
+/// A file, or the JSON files of a directory, in the order of their names; none where there is neither.
+pub fn json_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut paths = entries(path).map_err(|source| StudyError::read(path, source))?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    paths.sort();
+    Ok(paths)
 }
 
 /// Reads all files of a directory, in the order of their names; none where there is none.
@@ -114,13 +127,6 @@ fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
 /// Writes a file with its seal, and its directory where there is none.
 pub fn write_json(path: &Path, content: &impl Serialize) -> Result<(), Error> {
     let mut bytes = seal(content);
-    bytes.push(b'\n');
-    write_whole(path, &bytes)
-}
-
-/// The same without a seal, for a file that others read.
-pub fn write_plain(path: &Path, content: &impl Serialize) -> Result<(), Error> {
-    let mut bytes = serde_json::to_vec(content).expect("numbers and texts");
     bytes.push(b'\n');
     write_whole(path, &bytes)
 }

@@ -130,7 +130,8 @@ impl MapRecord {
     }
 }
 
-const MAPS: &str = "maps";
+/// The folder of the maps in the directory of a reproduction.
+pub const MAPS: &str = "maps";
 
 /// The most codes of the shelf of a trap: censuses have exhausted it before.
 const CAP: usize = 1_000_000;

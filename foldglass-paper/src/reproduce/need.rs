@@ -31,6 +31,8 @@ pub struct Step {
     pub name: &'static str,
     /// About the processor seconds that it takes in full; only a progress bar rests on it.
     pub seconds: u32,
+    /// The files that it leaves, or folders of them.
+    pub leaves: &'static [&'static str],
     /// Does what is not done yet.
     pub run: fn(&Work<'_>) -> Result<(), Error>,
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use foldglass::support::stats::Proportion;
-use foldglass::{Allowance, Class, Code};
+use foldglass::{Allowance, Class, Code, Reward};
 use foldglass_study::{Fields, Record, StudyError, gather};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::item::Item;
 use super::landscape::Landscape;
 use super::manifest::ReproductionManifest;
 use super::measured::Measured;
-use super::studies::{Scale, StudyText};
+use super::studies::{CHAIN, PURE_STATE, Scale, StudyText};
 use super::times::Times;
 use super::traps;
 use super::work::Worked;
@@ -49,6 +49,8 @@ pub struct Recorded {
     pub records: Vec<Record>,
     /// Runs without a record.
     missing: usize,
+    /// Lines that were damaged.
+    damaged: usize,
 }
 
 /// The rewards of runs.
@@ -85,14 +87,68 @@ impl Sample {
         self.ones += other.ones;
     }
 
-    /// Adds a reward, if it is there under these names.
-    fn push(&mut self, fields: &Fields, reward: &str, exact: &str) {
-        if let Some(value) = fields.get(reward).and_then(Value::as_f64) {
-            self.rewards.push(value);
-            let exact = fields.get(exact).and_then(Value::as_str);
-            self.ones += u64::from(exact == Some("1/1"));
-        }
+    /// Adds a reward; `fields` were found complete when they were read.
+    fn push(&mut self, fields: &Fields) {
+        let (reward, exact) = end_of(fields).expect("it was checked when it was read");
+        self.rewards.push(reward);
+        self.ones += u64::from(exact.is_one());
     }
+}
+
+/// The reward of a run, or of a checkpoint, as a number and exactly: that of its greedy code where it is a policy. Else
+/// the field that is not there.
+fn end_of(fields: &Fields) -> Result<(f64, Reward), &'static str> {
+    let [reward, exact] = match fields.contains_key("greedy_reward") {
+        true => ["greedy_reward", "greedy_exact"],
+        false => ["reward", "reward_exact"],
+    };
+    let number = fields.get(reward).and_then(Value::as_f64).ok_or(reward)?;
+    let fraction = fields.get(exact).and_then(Value::as_str);
+    let fraction = fraction.and_then(|text| text.parse().ok());
+    Ok((number, fraction.ok_or(exact)?))
+}
+
+/// What a run found at its checkpoints, where it has some.
+fn marks(record: &Record) -> impl Iterator<Item = &Fields> {
+    let marks = record.result.get("checkpoints").and_then(Value::as_array);
+    marks.into_iter().flatten().filter_map(Value::as_object)
+}
+
+/// What is read of every pure state; null where it found nothing there.
+const PURE_STATE_FIELDS: [&str; 12] = [
+    "bhattacharyya",
+    "bhattacharyya_null",
+    "cavi_reward",
+    "cavi_unstable",
+    "correlation",
+    "correlation_noise",
+    "draws",
+    "entropy",
+    "mean_reward",
+    "mean_rewards",
+    "standing",
+    "start_reward",
+];
+
+/// Whether a record has what is read of it; else the field that it lacks.
+fn complete(record: &Record) -> Result<(), &'static str> {
+    let has = |field: &'static str| match record.result.contains_key(field) {
+        true => Ok(()),
+        false => Err(field),
+    };
+    if record.kind == PURE_STATE {
+        return PURE_STATE_FIELDS.into_iter().try_for_each(has);
+    }
+    end_of(&record.result)?;
+    if record.kind == CHAIN {
+        let change = record.result.get("last_change").and_then(Value::as_f64);
+        change.ok_or("last_change")?;
+    }
+    for mark in marks(record) {
+        end_of(mark)?;
+        mark.get("sweep").and_then(Value::as_u64).ok_or("sweep")?;
+    }
+    Ok(())
 }
 
 impl Recorded {
@@ -123,10 +179,18 @@ impl Recorded {
             );
             return Err(StudyError::study(place, problem).into());
         }
+        for record in &found.records {
+            complete(record).map_err(|field| {
+                let file = Some(place.join("records.jsonl")).filter(|file| file.exists());
+                let problem = format!("the record {} lacks the field `{field}`", record.id);
+                StudyError::study(file.unwrap_or_else(|| place.clone()), problem)
+            })?;
+        }
         Ok(Some(Recorded {
             source,
             records: found.records,
             missing: usize::try_from(found.missing).unwrap_or(usize::MAX),
+            damaged: found.damaged,
         }))
     }
 
@@ -189,78 +253,6 @@ impl Records {
         Ok(records)
     }
 
-    /// All studies without a record of any, and the committed networks.
-    #[cfg(test)]
-    pub fn planned(scale: Scale) -> Records {
-        let recorded = |source: StudyText| Recorded {
-            source,
-            records: Vec::new(),
-            missing: 0,
-        };
-        Records {
-            manifest: ReproductionManifest::new(scale, 0),
-            studies: super::studies::ALL.map(recorded).into(),
-            fleets: Fleets::committed(),
-            ..Records::default()
-        }
-    }
-
-    /// All studies with a record of every run, which found what its number and temperature say; and the committed
-    /// networks.
-    #[cfg(test)]
-    pub fn made_up(scale: Scale, found: &dyn Fn(u64, Option<f64>) -> Value) -> Records {
-        let mut records = Records::planned(scale);
-        let task = foldglass::Task::new(
-            foldglass::Operation::paper(),
-            &foldglass::InputLaw::Uniform,
-            &[2],
-        );
-        let class = Class::new(task.unwrap(), foldglass::Shape::untied(0, 0)).unwrap();
-        for recorded in &mut records.studies {
-            let study = recorded.source.study(scale, 0);
-            for dynamics in &study.dynamics {
-                for own in study.classes_of(dynamics) {
-                    for point in dynamics.points() {
-                        let mut settings = dynamics.settings.clone();
-                        settings.extend(point.fields());
-                        let tau = settings.get("tau").and_then(Value::as_f64);
-                        for run in 0..dynamics.runs {
-                            let id = &study.classes[own].id;
-                            recorded.records.push(Record {
-                                schema: 0,
-                                foldglass: String::new(),
-                                study: study.name.clone(),
-                                recipe: String::new(),
-                                id: format!("{id}/{}/{}/{run}", dynamics.id, point.name()),
-                                class_id: id.clone(),
-                                task: String::new(),
-                                class: class.spec(),
-                                cells: class.cells(),
-                                dynamics: dynamics.id.clone(),
-                                kind: dynamics.kind.clone(),
-                                parameters: point.fields(),
-                                settings: settings.clone(),
-                                seed: study.seed,
-                                run,
-                                result: found(run, tau).as_object().unwrap().clone(),
-                            });
-                        }
-                    }
-                }
-            }
-        }
-        records
-    }
-
-    /// The committed networks, and nothing else.
-    #[cfg(test)]
-    pub fn committed() -> Records {
-        Records {
-            fleets: Fleets::committed(),
-            ..Records::default()
-        }
-    }
-
     /// Whether there are records of a study.
     pub fn has(&self, source: StudyText) -> bool {
         self.of(source).is_some()
@@ -269,6 +261,13 @@ impl Records {
     /// Runs of a study that have no record yet.
     pub fn missing(&self, source: StudyText) -> usize {
         self.of(source).map_or(0, |study| study.missing)
+    }
+
+    /// The studies with damaged lines, which count as runs without a record, and how many lines.
+    pub fn damaged(&self) -> Vec<(&'static str, usize)> {
+        let studies = self.studies.iter();
+        let counts = studies.map(|study| (study.source.name, study.damaged));
+        counts.filter(|(_, lines)| *lines > 0).collect()
     }
 
     /// The records of a study.
@@ -304,8 +303,7 @@ impl Records {
             if tau.is_some_and(|tau| Some(tau) != own) {
                 continue;
             }
-            sample.push(&record.result, "greedy_reward", "greedy_exact");
-            sample.push(&record.result, "reward", "reward_exact");
+            sample.push(&record.result);
         }
         sample
     }
@@ -314,10 +312,9 @@ impl Records {
     pub fn after(&self, source: StudyText, class: &str, dynamics: &str, sweep: usize) -> Sample {
         let mut sample = Sample::default();
         for record in self.records(source, class, dynamics) {
-            let marks = record.result.get("checkpoints").and_then(Value::as_array);
-            let marks = marks.into_iter().flatten().filter_map(Value::as_object);
-            for mark in marks.filter(|mark| mark.get("sweep") == Some(&Value::from(sweep))) {
-                sample.push(mark, "reward", "reward_exact");
+            let own = |mark: &&Fields| mark.get("sweep") == Some(&Value::from(sweep));
+            for mark in marks(record).filter(own) {
+                sample.push(mark);
             }
         }
         sample
@@ -327,7 +324,9 @@ impl Records {
     pub fn last_changes(&self, source: StudyText, class: &str, dynamics: &str) -> Vec<f64> {
         let records = self.records(source, class, dynamics);
         let change = |record: &Record| record.result.get("last_change").and_then(Value::as_f64);
-        records.filter_map(change).collect()
+        let changes =
+            records.map(|record| change(record).expect("it was checked when it was read"));
+        changes.collect()
     }
 
     /// The temperatures at which a class is run, whether or not there are records.
@@ -346,3 +345,6 @@ impl Records {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod made_up;

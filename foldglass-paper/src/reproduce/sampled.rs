@@ -116,7 +116,8 @@ pub struct SnrPoint {
     pub reward: f64,
 }
 
-const RATIOS: &str = "ratios";
+/// The folder of the ratios in the directory of a reproduction.
+pub const RATIOS: &str = "ratios";
 
 /// Reads the curves of a directory.
 pub fn read(directory: &Path) -> Result<Vec<SnrRecord>, Error> {

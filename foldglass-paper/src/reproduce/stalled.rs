@@ -93,7 +93,8 @@ pub struct StalledStart {
     pub exact: Vec<Reward>,
 }
 
-const STALLED: &str = "stalled";
+/// The folder of these records in the directory of a reproduction.
+pub const STALLED: &str = "stalled";
 
 /// Reads the records of a directory.
 pub fn read(directory: &Path) -> Result<Vec<StalledRecord>, Error> {

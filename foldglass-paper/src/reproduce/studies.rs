@@ -180,7 +180,10 @@ fn halve(study: &mut Study) {
     }
 }
 
-const PURE_STATE: &str = "pure-state";
+/// Kinds of methods that the studies have, among others.
+pub const PURE_STATE: &str = "pure-state";
+/// Likewise.
+pub const CHAIN: &str = "chain";
 
 fn shrink(study: &mut Study) {
     let is_narrow = |n: usize| study.classes[n].words.window == [0, 0];

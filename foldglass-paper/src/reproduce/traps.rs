@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::files::{read_plain, write_plain};
+use super::files::{read_json, write_json};
 use super::records::Recorded;
 use super::studies::{CHAINS_TIED, QUENCH_CORRELATED, Scale, StudyText};
 use crate::error::Error;
@@ -87,7 +87,7 @@ pub fn write(study: &Study, directory: &Path, scale: Scale, seed: u64) -> Result
             .map(|record| actions(record))
             .collect::<Result<_, _>>()?;
         let class = first.class.clone();
-        write_plain(&path, &CodesFile { class, codes })?;
+        write_json(&path, &CodesFile { class, codes })?;
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ pub fn fit(mut study: Study, directory: &Path) -> Result<Study, Error> {
             continue;
         };
         let path = directory.join(origin.file);
-        let known: Option<CodesFile> = read_plain(&path, "a file of traps")?;
+        let known: Option<CodesFile> = read_json(&path, "a file of traps")?;
         let traps = match known {
             Some(codes) => codes.codes.len() as u64,
             None => {

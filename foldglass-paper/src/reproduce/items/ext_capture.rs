@@ -29,6 +29,7 @@ pub static ITEM: Item = Item {
         Need::Work(Step {
             name: "ext:capture",
             seconds: 200,
+            leaves: &[basins::BASINS, "ends-capture.json"],
             run: |work| {
                 basins::make(&CLASSES.map(|class| class.flood), work)?;
                 ends::make(studies::CAPTURE, CAP, work)

@@ -31,6 +31,7 @@ pub static ITEM: Item = Item {
         Need::Work(Step {
             name: "ext:lengths",
             seconds: 200,
+            leaves: &[maps::MAPS, "ends-lengths.json"],
             run: |work| {
                 maps::make(PARITY, work)?;
                 maps::make(&SHAPES, work)?;

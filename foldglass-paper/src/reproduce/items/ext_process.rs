@@ -21,6 +21,7 @@ pub static ITEM: Item = Item {
     needs: &[Need::Work(Step {
         name: "ext:process",
         seconds: 120,
+        leaves: &[maps::MAPS],
         run: |work| maps::make(&CLASSES.concat(), work),
     })],
     measure,

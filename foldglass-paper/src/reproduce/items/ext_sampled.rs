@@ -37,6 +37,7 @@ pub static ITEM: Item = Item {
         Need::Work(Step {
             name: "ext:sampled",
             seconds: 400,
+            leaves: &[sampled::RATIOS, stalled::STALLED],
             run: |work| {
                 sampled::make(&CURVES, work)?;
                 stalled::make(&STALLED.map(|(_, class)| class), work)

@@ -31,6 +31,7 @@ pub static ITEM: Item = Item {
     needs: &[Need::Work(Step {
         name: "ext:traps",
         seconds: 200,
+        leaves: &[maps::MAPS],
         run: |work| {
             maps::make(&CORRELATED.map(|class| class.map), work)?;
             maps::make(&UNCORRELATED, work)?;

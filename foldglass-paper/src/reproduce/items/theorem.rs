@@ -39,6 +39,7 @@ pub static ITEM: Item = Item {
         Need::Work(Step {
             name: "thm:escape",
             seconds: 5,
+            leaves: &[FILE],
             run: make,
         }),
     ],

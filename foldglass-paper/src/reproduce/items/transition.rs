@@ -40,6 +40,7 @@ pub static ITEM: Item = Item {
     needs: &[Need::Work(Step {
         name: "eq:parityZ",
         seconds: 1,
+        leaves: &[FILE],
         run: make,
     })],
     measure,
