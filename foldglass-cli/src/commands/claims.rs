@@ -195,12 +195,12 @@ impl Report for Claimed {
         )?;
         for (study, lines) in &self.damaged_lines {
             let lines = match lines {
-                1 => "1 line".to_owned(),
-                many => format!("{many} lines"),
+                1 => "1 line is".to_owned(),
+                many => format!("{many} lines are"),
             };
             writeln!(
                 out,
-                "{lines} of the study {study} damaged and left out: `foldglass reproduce` makes such runs again"
+                "study {study}: {lines} damaged and left out; `foldglass reproduce` makes such runs again"
             )?;
         }
         if !self.lacking.is_empty() {

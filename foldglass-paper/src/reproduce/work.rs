@@ -165,11 +165,9 @@ fn is_done(step: &Step, directory: &Path) -> Result<bool, Error> {
         StepState::Done => Ok(true),
         StepState::Broken(file) => {
             let problem = format!(
-                "it is missing, or is another than {} was finished with; `foldglass reproduce {} --out {}` \
-                 makes it again",
-                step.name,
-                step.name,
-                directory.display()
+                "it is missing, or is another than the step {} ended with; the `foldglass reproduce` that made the \
+                 directory makes it again",
+                step.name
             );
             Err(StudyError::study(directory.join(file), problem).into())
         }

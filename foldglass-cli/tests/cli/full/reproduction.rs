@@ -182,7 +182,7 @@ fn lost(scratch: &Scratch) {
     let kept = scratch.read("reproduction-smoke/paths.json");
     fs::remove_file(place.join("paths.json")).unwrap();
     for read in [
-        "reproduce thm:escape --smoke --from reproduction-smoke",
+        "reproduce thm:escape --from reproduction-smoke",
         "claims --records-only --from reproduction-smoke",
     ] {
         let run = scratch.run(&words(read));
