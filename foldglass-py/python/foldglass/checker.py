@@ -1,8 +1,7 @@
 """Checks the files that ``foldglass certify --out`` and ``foldglass escape --out`` write.
 
-Run ``python -m foldglass.checker FILE ..``, or copy this file: it needs Python alone. It shares nothing
-with the program. Every reward is recomputed by rolling a code out on all inputs, in whole numbers. Read
-it from top to bottom to see what a claim means.
+Run ``python -m foldglass.checker FILE ..``, or copy this file: it needs Python alone. It shares nothing with the
+program. Every reward is recomputed by rolling a code out on all inputs, in whole numbers. Read it from top to bottom.
 
 - A *path* is a list of single-cell changes of a code, none of which lowers the reward.
 - *optimal*: the code's reward is 1.
@@ -20,17 +19,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import sys
 from fractions import Fraction
+from functools import lru_cache, partial
 from math import lcm, prod
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 MOST_INPUTS = 2_000_000
+NUMBER = re.compile(r"[-+]?([0-9]+/[0-9]+|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?)")
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 KINDS = (None, "consolidate", "prepare", "reroute", "finish", "neutral", "raise")
-
-
-class Unreadable(Exception):
-    """The file is not a claim that this checker reads."""
 
 
 class Wrong(Exception):
@@ -42,8 +41,18 @@ def need(true: bool, why: str, error: Any = Wrong) -> None:
         raise error(why)
 
 
-def readable(true: bool, why: str) -> None:
-    need(true, why, Unreadable)
+readable = partial(need, error=ValueError)
+
+
+def counts(*numbers: Any) -> bool:
+    return all(type(n) is int and n >= 0 for n in numbers)
+
+
+@lru_cache(maxsize=None)
+def exact(text: str) -> Fraction:
+    """A fraction such as 9/10, or a decimal, as text."""
+    readable(type(text) is str and NUMBER.fullmatch(text) is not None, f"the number {text}")
+    return Fraction(text)
 
 
 class Class:
@@ -58,24 +67,21 @@ class Class:
         readable(keys <= set(form) <= keys | {"length_weights", "reward"}, "a key of the class")
         self.table: List[List[int]] = form["square"]
         self.q = q = len(self.table)
-        rows = all(len(row) == q and all(type(s) is int and 0 <= s < q for s in row) for row in self.table)
-        readable(q >= 2 and rows, "the table is not q rows of q symbols")
+        readable(q >= 2 and all(len(row) == q and counts(*row) and max(row) < q for row in self.table), "the table")
         lengths: List[int] = form["lengths"]
-        sound = all(type(n) is int and n > 0 for n in lengths) and len(set(lengths)) == len(lengths) > 0
-        readable(sound, "the lengths are not different whole numbers above 0")
-        self.past, self.future = form["window"]
-        self.memory, self.tied, law = form["memory"], form["tied"], form["inputs"]
-        readable(type(self.tied) is bool and self.memory > 0 <= min(self.past, self.future), "the class")
-        weights = [Fraction(w) for w in form.get("length_weights", [1] * len(lengths))]
+        readable(counts(*lengths) and min(lengths) > 0 and len(set(lengths)) == len(lengths), "the lengths")
+        readable(sum(q ** min(n, 99) for n in lengths) <= MOST_INPUTS, f"more than {MOST_INPUTS} inputs")
+        (self.past, self.future), self.memory, self.tied = form["window"], form["memory"], form["tied"]
+        readable(type(self.tied) is bool and counts(self.past, self.future, self.memory) and self.memory, "the class")
+        weights = [exact(w) for w in form.get("length_weights", ["1"] * len(lengths))]
         readable(len(weights) == len(lengths) and min(weights) > 0, "the weights of the lengths")
         rule = form.get("reward", "final")
-        listed = rule["process"] if isinstance(rule, dict) else [1] * lengths[0] if rule == "process" else []
-        steps = [Fraction(w) for w in listed]
+        listed = rule["process"] if isinstance(rule, dict) else ["1"] * lengths[0] if rule == "process" else []
+        steps = [exact(w) for w in listed]
         readable(lengths == [len(steps)] and min(steps) > 0 if steps else rule == "final", "the reward")
         self.steps = [w / sum(steps) for w in steps]
-        readable(sum(q**n for n in lengths) <= MOST_INPUTS, f"more than {MOST_INPUTS} inputs")
         inputs = ((x, w) for n, w in zip(lengths, weights) for x in itertools.product(range(q), repeat=n))
-        probable = [(x, p) for x, w in inputs if (p := w / sum(weights) * self.probability(law, x)) > 0]
+        probable = [(x, p) for x, w in inputs if (p := w / sum(weights) * self.probability(form["inputs"], x)) > 0]
         readable(sum(p for _, p in probable) == 1, "the probabilities do not sum to 1")
         self.whole = lcm(*(p.denominator for _, p in probable)) * lcm(*(w.denominator for w in self.steps))
         self.inputs = [(x, self.rewarded(x, p)) for x, p in probable]
@@ -88,12 +94,12 @@ class Class:
             return Fraction(1, self.q ** len(x))
         (name, value), = law.items()
         if name == "markov":
-            k, change = Fraction(value), (1 - Fraction(value)) / (self.q - 1)
+            k, change = exact(value), (1 - exact(value)) / (self.q - 1)
             readable(0 <= k <= 1, "the repeat probability is outside 0 to 1")
             return Fraction(1, self.q) * prod(k if a == b else change for a, b in zip(x, x[1:]))
         readable(name == "product", f"an unknown law {name}")
-        readable(min(Fraction(p) for row in value for p in row) >= 0, "a negative probability")
-        return prod((Fraction(value[t][s]) for t, s in enumerate(x)), start=Fraction(1))
+        readable(min(exact(p) for row in value for p in row) >= 0, "a negative probability")
+        return prod((exact(value[t][s]) for t, s in enumerate(x)), start=Fraction(1))
 
     def rewarded(self, x: Tuple[int, ...], p: Fraction) -> List[Tuple[int, int, int]]:
         """The rewarded steps of an input: which, the state, and what a token that is the state earns."""
@@ -103,17 +109,15 @@ class Class:
 
     def seen(self, x: Tuple[int, ...], t: int) -> Tuple[Any, int]:
         """What a cell of step t shows of an input, and how many tokens it remembers."""
-        before, after = min(self.past, t - 1), min(self.future, len(x) - t)
-        step, tokens = 0 if self.tied else t, min(self.memory, t - 1)
-        return (step, tokens, before, -after, x[t - 1 - before : t + after]), tokens
+        before, after, tokens = min(self.past, t - 1), min(self.future, len(x) - t), min(self.memory, t - 1)
+        return (0 if self.tied else t, tokens, before, -after, x[t - 1 - before : t + after]), tokens
 
 
 class Table:
     """A code on all inputs: which cells each consults, and the reward in whole numbers."""
 
     def __init__(self, space: Class, actions: List[int]) -> None:
-        sound = all(type(a) is int and 0 <= a < space.q for a in actions)
-        readable(sound and len(actions) == len(space.number), "the actions of a code")
+        readable(counts(*actions) and len(actions) == len(space.number) and max(actions) < space.q, "the actions")
         self.space, self.actions = space, list(actions)
         self.seen = [[space.seen(x, t) for t in range(1, len(x) + 1)] for x, _ in space.inputs]
         self.users: List[Set[int]] = [set() for _ in actions]
@@ -165,14 +169,14 @@ def make(table: Table, number: int, move: Dict[str, Any]) -> Tuple[int, int]:
     """Makes a move of a list if it is what it states; the rewards before and after it."""
     cell, start, end = move["cell"], move["from"], move["to"]
     readable(set(move) <= {"cell", "from", "to", "kind", "reward_exact"}, f"the keys of move {number}")
-    inside = all(type(n) is int for n in (cell, start, end)) and 0 <= cell < len(table.actions)
-    readable(inside and 0 <= min(start, end) and max(start, end) < table.space.q, f"move {number}")
+    inside = counts(cell, start, end) and cell < len(table.actions) and max(start, end) < table.space.q
+    readable(inside, f"move {number}")
     need(table.actions[cell] == start != end, f"move {number} does not change cell {cell} as stated")
     kind, before = move.get("kind"), table.reward
     readable(kind in KINDS, f"move {number} is of an unknown kind")
     need(kind != "prepare" or not table.users[cell], f"move {number}: an input consults the cell")
     table.set(cell, end)
-    need(table.exact() == Fraction(move["reward_exact"]), f"the reward after move {number} is {table.exact()}")
+    need(table.exact() == exact(move["reward_exact"]), f"the reward after move {number} is {table.exact()}")
     need(kind not in ("finish", "raise") or table.reward > before, f"move {number} does not raise")
     need(kind not in ("prepare", "neutral") or table.reward <= before, f"move {number} raises")
     return before, table.reward
@@ -181,13 +185,14 @@ def make(table: Table, number: int, move: Dict[str, Any]) -> Tuple[int, int]:
 def check_path(space: Class, claim: Dict[str, Any]) -> None:
     """No move lowers the reward, and all rewards are as stated."""
     table = Table(space, claim["actions"])
-    need(table.exact() == Fraction(claim["start_exact"]), f"the first reward is {table.exact()}")
+    need(table.exact() == exact(claim["start_exact"]), f"the first reward is {table.exact()}")
     for number, move in enumerate(claim["moves"], 1):
         before, after = make(table, number, move)
         need(after >= before, f"move {number} lowers the reward")
-    need(table.exact() == Fraction(claim["reward_exact"]), f"the last reward is {table.exact()}")
+    need(table.exact() == exact(claim["reward_exact"]), f"the last reward is {table.exact()}")
 
 
+PATH = {"format", "class", "actions", "start_exact", "moves", "reward_exact"}
 PARTS = {"optimal": (), "certified": ("nodes",), "bounded": ("cap", "nodes", "beyond"), "escapes": ("moves",)}
 BARRIER = {"exact": {"barrier", "barrier_is", "way_out", "flooded"}, "bound": {"barrier", "barrier_is", "way_out"}}
 
@@ -198,9 +203,10 @@ def check_verdict(space: Class, claim: Dict[str, Any]) -> None:
     readable(word in PARTS and (barrier is None or barrier in BARRIER), "an unknown verdict")
     parts = {"actions", "reward_exact", "verdict", *PARTS[word], *BARRIER.get(barrier or "", ())}
     readable(set(claim) == parts and not (word == "optimal" and barrier), "the keys of the verdict")
+    readable(counts(claim.get("cap", 0), claim.get("flooded", 0)), "a count is not a whole number")
     table = Table(space, claim["actions"])
-    earned = table.exact()
-    need(earned == Fraction(claim["reward_exact"]) and (word == "optimal") == (earned == 1), f"J is {earned}")
+    true = table.exact()
+    need(true == exact(claim["reward_exact"]) and (word == "optimal") == (true == 1), f"J is {true}")
     if word == "escapes":
         need(len(claim["moves"]) > 0, "a path has at least one move")
         for number, move in enumerate(claim["moves"], 1):
@@ -220,10 +226,9 @@ def check_shelf(table: Table, nodes: List[List[int]], beyond: Optional[List[int]
     level, codes, made = table.reward, [tuple(table.actions)], [(-1, -1, -1)]
     need(cap is None or cap == len(nodes) + 1, f"the cap is {cap}, and {len(nodes) + 1} codes are listed")
     for node in nodes + ([beyond] if beyond else []):
-        readable(len(node) == 3 and all(type(n) is int for n in node), f"the node {node}")
         parent, cell, action = node
-        readable(0 <= cell < len(table.actions) and 0 <= action < table.space.q, f"the node {node}")
-        need(0 <= parent < len(codes) and tuple(node) > made[-1], f"the node {node} is out of order")
+        readable(counts(*node) and cell < len(table.actions) and action < table.space.q, f"the node {node}")
+        need(parent < len(codes) and tuple(node) > made[-1], f"the node {node} is out of order")
         need(codes[parent][cell] != action, f"the node {node} changes nothing")
         codes.append(codes[parent][:cell] + (action,) + codes[parent][cell + 1 :])
         made.append((parent, cell, action))
@@ -249,10 +254,9 @@ def check_barrier(table: Table, claim: Dict[str, Any]) -> None:
         _, after = make(table, number, move)
         need((after > top) == (number == len(moves)), f"move {number}: only the last one leads higher")
         lowest = min(lowest, after)
-    need(Fraction(top - lowest, table.space.whole) == Fraction(claim["barrier"]), "the barrier")
+    need(Fraction(top - lowest, table.space.whole) == exact(claim["barrier"]), "the barrier")
     if claim["barrier_is"] == "exact":
-        known = {start} if lowest < top else set()
-        waiting = list(known)
+        waiting = list(known := {start} if lowest < top else set())
         while waiting:
             table.go_to(code := waiting.pop())
             for cell, action, reward in table.changes():
@@ -267,22 +271,18 @@ def check_barrier(table: Table, claim: Dict[str, Any]) -> None:
 
 def check(path: str) -> int:
     """Checks a file; the number of its claims."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
-        space, format = Class(content["class"]), content["format"]
-        if format == "foldglass-path/1":
-            keys = {"format", "class", "actions", "start_exact", "moves", "reward_exact"}
-            readable(set(content) == keys, "the keys of a path file")
-            check_path(space, content)
-            return 1
-        readable(format == "foldglass-verdict/1", f"the format {format}")
-        readable(set(content) == {"format", "class", "verdicts"} and content["verdicts"], "no verdict")
-        for claim in content["verdicts"]:
-            check_verdict(space, claim)
-        return len(content["verdicts"])
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise Unreadable(f"{type(error).__name__}: {error}") from error
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    space, format = Class(content["class"]), content["format"]
+    if format == "foldglass-path/1":
+        readable(set(content) == PATH, "the keys of a path file")
+        check_path(space, content)
+        return 1
+    readable(format == "foldglass-verdict/1", f"the format {format}")
+    readable(set(content) == {"format", "class", "verdicts"} and content["verdicts"], "no verdict")
+    for claim in content["verdicts"]:
+        check_verdict(space, claim)
+    return len(content["verdicts"])
 
 
 def main(paths: List[str]) -> int:
@@ -290,9 +290,9 @@ def main(paths: List[str]) -> int:
     for path in paths:
         try:
             print(f"{path}: {check(path)} claims hold")
-        except (Wrong, Unreadable) as error:
-            print(f"{path}: {error}", file=sys.stderr)
-            worst = max(worst, 2 if isinstance(error, Unreadable) and len(paths) == 1 else 1)
+        except (Wrong, *UNREADABLE) as error:
+            print(f"{path}: {type(error).__name__}: {error}", file=sys.stderr)
+            worst = max(worst, 1 if isinstance(error, Wrong) or len(paths) > 1 else 2)
     return worst
 
 
