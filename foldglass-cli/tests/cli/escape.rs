@@ -106,10 +106,21 @@ fn an_assumption_that_fails_is_named_and_the_search_is_offered() {
     let scratch = Scratch::new();
     for (class, said) in [
         ("--lengths 3 --tied", "untied"),
-        ("--lengths 3 --memory 2", "memory of 1 token: here it is 2"),
-        ("--lengths 2,3", "with the window 0,1"),
-        ("--lengths 2,3 --window 2,0", "with the window 2,1"),
+        (
+            "--lengths 3 --memory 2",
+            "memory of 1 token: here the memory is 2",
+        ),
+        ("--lengths 2,3", "one length or the window 0,1"),
+        ("--lengths 2,3 --window 2,0", "one length or the window 2,1"),
         ("--lengths 3 --inputs markov:9/10", "independent"),
+        (
+            "--lengths 2,3 --inputs markov:9/10",
+            "It holds with either one length or the window 0,1 and uniform or product inputs",
+        ),
+        (
+            "--lengths 3 --memory 2 --reward process",
+            "It holds with --reward final and memory 1, or with a process reward in which every step weighs",
+        ),
     ] {
         let cells = scratch.json(&words(&format!("cells --task parity {class}")))["count"].as_u64();
         scratch.file("code.json", &code(cells.unwrap() as usize, 2, 0));
@@ -158,6 +169,9 @@ fn a_policy_of_any_untied_class_collapses_to_a_code() {
         text.contains("No path leads on: the theorem needs independent symbols"),
         "{text}"
     );
+    let text = scratch.run(&[&words[..], &["--list"]].concat());
+    let rows = text.success().matches("0.25 0.75").count();
+    assert_eq!(rows, 10, "{}", text.success());
     // A policy that is the fold has nothing left to raise.
     let fold = [[1, 0], [0, 1], [1, 0], [0, 1], [0, 1], [1, 0]];
     let rows = [&fold[..], &fold[2..]].concat();

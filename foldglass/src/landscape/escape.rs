@@ -52,45 +52,106 @@ pub use collapse::{Ascent, Collapse, PolicyStanding, Segment, collapse};
 pub use search::{EscapeSearch, SearchOutcome, check_cap, search};
 
 /// A hypothesis of the theorem that a class does not meet.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum EscapeError {
+pub enum Hypothesis {
     /// All steps share one table.
-    #[error(
-        "the theorem needs an untied class: here all steps share one table. It holds when every step \
-         has its own"
-    )]
-    Tied,
+    Untied,
+    /// A process reward that pays later steps more.
+    FinalReward(RewardRule),
     /// A longer memory.
-    #[error(
-        "the theorem needs a memory of 1 token: here it is {0}. It holds with memory 1; whether it \
-         holds with more is not known"
-    )]
     Memory(usize),
     /// Several lengths, and a window that does not see the end of the input.
-    #[error(
-        "the theorem needs inputs of one length, or a window with at least 1 symbol ahead: here there \
-         are {lengths} lengths and the window is {past},0. It holds with one length, and with the \
-         window {past},1"
-    )]
-    Lengths {
+    OneLength {
         /// How many lengths there are.
         lengths: usize,
         /// The symbols behind that the window sees.
         past: usize,
     },
     /// Symbols that depend on those before.
-    #[error(
-        "the theorem needs independent symbols: here each depends on the one before. It holds with \
-         uniform or product inputs"
-    )]
-    Correlated,
-    /// A process reward that pays later steps more.
-    #[error(
-        "the theorem needs the reward of the last token alone, or a process reward in which every step weighs \
-         at least as much as all later ones together: here it is --reward {0}. It holds with --reward final"
-    )]
-    ProcessReward(RewardRule),
+    Independent,
+}
+
+impl Hypothesis {
+    /// What the theorem needs, what the class has instead, and with what the theorem holds.
+    fn words(&self) -> [String; 3] {
+        let owned = |words: [&str; 3]| words.map(str::to_owned);
+        match self {
+            Hypothesis::Untied => {
+                owned(["an untied class", "all steps share one table", OWN_TABLES])
+            }
+            Hypothesis::FinalReward(rule) => [
+                "the reward of the last token alone".to_owned(),
+                format!("it is --reward {rule}"),
+                "--reward final".to_owned(),
+            ],
+            Hypothesis::Memory(memory) => [
+                "a memory of 1 token".to_owned(),
+                format!("the memory is {memory}"),
+                "memory 1".to_owned(),
+            ],
+            Hypothesis::OneLength { lengths, past } => [
+                "either inputs of one length or a window with at least 1 symbol ahead".to_owned(),
+                format!("there are {lengths} lengths and the window is {past},0"),
+                format!("either one length or the window {past},1"),
+            ],
+            Hypothesis::Independent => owned([
+                "independent symbols",
+                "each symbol depends on the one before",
+                "uniform or product inputs",
+            ]),
+        }
+    }
+}
+
+const OWN_TABLES: &str = "a table of its own for every step";
+
+/// Names the hypotheses that fail, and a class for which all hold.
+fn refusal(fails: &[Hypothesis]) -> String {
+    let words: Vec<[String; 3]> = fails.iter().map(Hypothesis::words).collect();
+    let list = |which: usize| match words.split_last() {
+        Some((last, [])) => last[which].clone(),
+        Some((last, [first])) => format!("{} and {}", first[which], last[which]),
+        Some((last, all)) => {
+            let all: Vec<&str> = all.iter().map(|words| words[which].as_str()).collect();
+            format!("{}, and {}", all.join(", "), last[which])
+        }
+        None => String::new(),
+    };
+    let has = |which: fn(&Hypothesis) -> bool| fails.iter().any(which);
+    let also = match (
+        has(|fails| matches!(fails, Hypothesis::FinalReward(_))),
+        has(|fails| *fails == Hypothesis::Untied),
+    ) {
+        (true, tied) => format!(
+            ", or with {}a process reward in which every step weighs at least as much as all later ones together",
+            if tied {
+                format!("{OWN_TABLES} and ")
+            } else {
+                String::new()
+            }
+        ),
+        _ => String::new(),
+    };
+    let open = match has(|fails| matches!(fails, Hypothesis::Memory(_))) {
+        true => "; whether it holds with a longer memory is not known",
+        false => "",
+    };
+    format!(
+        "the theorem needs {}: here {}. It holds with {}{also}{open}",
+        list(0),
+        list(1),
+        list(2)
+    )
+}
+
+/// Why there is no path.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum EscapeError {
+    /// All hypotheses that fail, at least one.
+    #[error("{}", refusal(.0))]
+    Unmet(Vec<Hypothesis>),
     /// A reward that cannot be counted.
     #[error(transparent)]
     Count(#[from] CountError),
@@ -99,33 +160,41 @@ pub enum EscapeError {
     TooLarge(#[from] TooLarge),
 }
 
-/// Says which hypothesis of the theorem a class does not meet, if any.
+/// Says which hypotheses of the theorem a class does not meet, if any.
 pub fn assumptions(class: &Class) -> Result<(), EscapeError> {
     let (shape, task) = (class.shape(), class.task());
     let (lengths, Window { past, future }) = (task.lengths().len(), shape.window);
+    let mut fails = Vec::new();
     if shape.tied {
-        return Err(EscapeError::Tied);
+        fails.push(Hypothesis::Untied);
     }
-    if !task.reward().is_final() {
-        return match falls(task) {
-            true => Ok(()),
-            false => Err(EscapeError::ProcessReward(task.reward().clone())),
-        };
+    let (last_alone, falls) = (task.reward().is_final(), falls(task));
+    if !last_alone && !falls {
+        fails.push(Hypothesis::FinalReward(task.reward().clone()));
     }
-    if shape.memory != 1 {
-        return Err(EscapeError::Memory(shape.memory));
+    // Where a process reward falls nothing else is needed.
+    if !falls {
+        if shape.memory != 1 {
+            fails.push(Hypothesis::Memory(shape.memory));
+        }
+        if lengths != 1 && future == 0 {
+            fails.push(Hypothesis::OneLength { lengths, past });
+        }
+        if task.inputs().is_correlated() {
+            fails.push(Hypothesis::Independent);
+        }
     }
-    if lengths != 1 && future == 0 {
-        return Err(EscapeError::Lengths { lengths, past });
+    match fails.is_empty() {
+        true => Ok(()),
+        false => Err(EscapeError::Unmet(fails)),
     }
-    if task.inputs().is_correlated() {
-        return Err(EscapeError::Correlated);
-    }
-    Ok(())
 }
 
-/// Whether every step of a process reward weighs at least as much as all later ones together.
+/// Whether the reward is a process reward in which every step weighs at least as much as all later ones together.
 fn falls(task: &Task) -> bool {
+    if task.reward().is_final() {
+        return false;
+    }
     let weights: Vec<UBig> = (1..=task.longest())
         .map(|t| task.step_weight(0, t))
         .collect();

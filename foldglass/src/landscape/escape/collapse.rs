@@ -5,7 +5,7 @@
 //! action a it changes steadily by d(c)Q(c,a) - sum_b pi_c(b) d(c)Q(c,b), whatever the other rows
 //! of the same step do.
 
-use super::EscapeError;
+use super::{EscapeError, Hypothesis};
 use crate::model::operation::Symbol;
 use crate::model::policy::{Code, Policy};
 use crate::reward::count;
@@ -91,7 +91,7 @@ pub fn collapse(
 ) -> Result<Collapse, EscapeError> {
     let class = policy.class();
     if class.shape().tied {
-        return Err(EscapeError::Tied);
+        return Err(EscapeError::Unmet(vec![Hypothesis::Untied]));
     }
     let mut evaluator = Evaluator::within(class, context.memory)?;
     let mut policy = policy.clone();
