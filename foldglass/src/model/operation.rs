@@ -206,12 +206,14 @@ impl Operation {
     }
 }
 
-/// The factors of a name, split at `*` and at every `x` but that of `max`.
+/// The factors of a name, split at `*` and at every `x` but that of `max` and one where a number should be.
 pub fn factors(name: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
     let separators = name.match_indices(['*', 'x']).map(|(at, _)| at);
     let ends = separators
-        .filter(|&at| name[at..].starts_with('*') || !name[..at].ends_with("ma"))
+        .filter(|&at| {
+            name[at..].starts_with('*') || !name[..at].ends_with("ma") && !name[..at].ends_with(':')
+        })
         .chain([name.len()]);
     ends.map(move |end| {
         let factor = &name[start..end];
@@ -611,6 +613,8 @@ mod tests {
             ("s:-3", "-3"),
             ("a:+4", "+4"),
             ("d:", ""),
+            ("max:x", "x"),
+            ("z:x", "x"),
             ("random:5:1.5", "1.5"),
             ("z:18446744073709551616", "18446744073709551616"),
         ] {
