@@ -58,3 +58,13 @@ foldglass inspect --code "$scratch/trap8.json" --svg trap8.svg
 foldglass tree --task parity --lengths 7 --inputs markov:9/10 --orbits --svg tree7.svg
 foldglass tree --task parity --lengths 1,2,3,4,5 --svg lengths.svg
 foldglass tree --task parity --lengths 3 --window 0,1 --reward process:1,2,4 --svg process.svg
+# The page on theorems: the code that a policy collapses to on its way to reward 1, and a code that is put right step by step.
+cp "$scratch/start.json" "$scratch/collapsed.json"
+cp "$scratch/neutral.json" "$scratch/consolidated.json"
+echo '{"actions":[0,1,0,1,1,0]}' > "$scratch/finished.json"
+foldglass draw --task parity --lengths 2 --code "$scratch/collapsed.json" --code "$scratch/consolidated.json" --code "$scratch/finished.json" --svg collapse.svg
+echo '{"actions":[0,0,0,0,0,0,0,0,0,0]}' > "$scratch/wrong.json"
+echo '{"actions":[0,1,0,0,0,0,0,0,0,0]}' > "$scratch/step-1.json"
+echo '{"actions":[0,1,0,1,1,0,0,0,0,0]}' > "$scratch/step-2.json"
+echo '{"actions":[0,1,0,1,1,0,0,1,1,0]}' > "$scratch/step-3.json"
+foldglass draw --task parity --lengths 3 --reward process:4,2,1 --code "$scratch/wrong.json" --code "$scratch/step-1.json" --code "$scratch/step-2.json" --code "$scratch/step-3.json" --svg falling.svg

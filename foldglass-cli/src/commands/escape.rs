@@ -52,7 +52,7 @@ pub struct EscapeArgs {
     #[arg(long, value_name = "X", default_value = "1e-12", value_parser = not_negative)]
     #[arg(allow_hyphen_values = true)]
     tolerance: f64,
-    /// Print every move
+    /// Print every move, and with --policy every segment
     #[arg(short, long)]
     list: bool,
     #[command(flatten)]
@@ -196,6 +196,10 @@ impl Report for Escaped {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if let Some(collapsed) = &self.collapsed {
             collapsed.write_text(out)?;
+            if self.list {
+                writeln!(out)?;
+                collapsed.write_list(out, &self.class)?;
+            }
         }
         if let Some(why) = &self.stops {
             let reward = short(&self.reward_exact.to_string());

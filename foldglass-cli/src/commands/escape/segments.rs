@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 
-use foldglass::Symbol;
 use foldglass::landscape::escape::{Collapse, PolicyStanding, Segment};
+use foldglass::{Class, Symbol};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::cells::{key_entries, key_lines};
 use crate::output::number;
 use crate::report::words::cell_name;
+use crate::report::{Cell, Column};
 
 /// A policy's way to a code.
 #[derive(JsonSchema, Serialize)]
@@ -109,5 +111,30 @@ impl CollapseReport {
             number(end),
             number(self.deviation)
         )
+    }
+
+    /// Lists the segments: each moves the row of a cell to one token.
+    pub fn write_list(&self, out: &mut dyn Write, class: &Class) -> io::Result<()> {
+        let row = |line: &SegmentLine| -> String {
+            let numbers: Vec<String> = line.from.iter().map(|&p| number(p)).collect();
+            numbers.join(" ")
+        };
+        let width = self.segments.iter().map(|line| row(line).len()).max();
+        let lines = key_lines(class)
+            .column(Column::words("row before"), width.unwrap_or(0))
+            .column(Column::numbers("to"), 2)
+            .column(Column::words("J"), 0);
+        lines.write_head(out)?;
+        for line in &self.segments {
+            let to = line.to.iter().position(|&p| p == 1.0);
+            let mut entries = key_entries(line.cell, &class.key(line.cell)).to_vec();
+            entries.extend([
+                row(line).into(),
+                Cell::or_missing(to),
+                number(line.reward).into(),
+            ]);
+            lines.write_row(out, &entries)?;
+        }
+        writeln!(out)
     }
 }
