@@ -6,16 +6,11 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use clap::Args;
-use foldglass::dynamics::chain::{ChainError, ChainSettings, Chains, Kernel, Order};
 use foldglass::landscape::escape;
 use foldglass::landscape::law::{Known, known};
-use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::landscape::tree::{Nodes, Tree, TreeError};
 use foldglass::model::policy::CodeForm;
-use foldglass::proof::claim::Finding;
-use foldglass::reward::count as counts;
 use foldglass::support::exact::UBig;
-use foldglass::support::parallel::in_order;
 use foldglass::support::stats::Proportion;
 use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Allowance, Class, ClassSpec, Code, Context, Reward};
@@ -23,24 +18,22 @@ use foldglass_study::Shard;
 use foldglass_study::census::{
     CensusForecast, CensusOptions, CensusPlan, Counted, count, forecast,
 };
-use foldglass_study::parallel::{fitting, threads};
+use foldglass_study::parallel::threads;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::quenches::{Quenches, quench};
 use super::enumerate::grouped;
 use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::output::{Report, number};
-use crate::progress::{Terminal, about, interrupted, span};
+use crate::progress::{Terminal, about, span};
+
+mod quenches;
 
 /// The seconds that a census may take.
 const CENSUS_SECONDS: f64 = 10.0;
-
-/// Quenches, their sweeps, and the codes of a shelf that are searched at most.
-const QUENCHES: usize = 500;
-const SWEEPS: usize = 200;
-const SHELF: usize = 2000;
 
 /// The flags of `benign`.
 #[derive(Debug, Args)]
@@ -78,10 +71,10 @@ impl BenignArgs {
         if let Some(known) = known(&class) {
             return Ok(Benign::by_theorem(&class, known));
         }
-        match count_traps(&class, settings, allowance)? {
+        match count_traps(&class, settings, allowance, CENSUS_SECONDS)? {
             Counting::Done { traps, code } => Ok(Benign::by_counting(&class, traps, code)),
             Counting::Skipped { takes } => {
-                let ends = quench(&class, settings, allowance)?;
+                let ends = quench(&class, settings, allowance)?.ok_or_else(stopped)?;
                 Ok(Benign::by_quenches(&class, &takes, ends))
             }
         }
@@ -92,15 +85,16 @@ fn stopped() -> Error {
     Error::Stopped("stopped before an answer was found".to_owned())
 }
 
-/// Counts the traps of a class where that takes no longer than [`CENSUS_SECONDS`].
+/// Counts the traps of a class where that is forecast to take no longer than these seconds.
 pub fn count_traps(
     class: &Class,
     settings: &GlobalArgs,
     allowance: Allowance,
+    limit: f64,
 ) -> Result<Counting, Error> {
     let threads = threads(settings.threads, usize::MAX);
     if class.shape().tied {
-        return flood(class, threads, allowance);
+        return flood(class, threads, allowance, limit);
     }
     let shard = Shard { number: 1, of: 1 };
     let mut options = CensusOptions::default();
@@ -110,7 +104,7 @@ pub fn count_traps(
     let takes = |time: String| format!("takes {time}");
     let skipped = |takes| Ok(Counting::Skipped { takes });
     let said = match plan() {
-        Ok(plan) => forecast(plan, shard, &Terminal::new()).ok_or_else(stopped)?,
+        Ok(plan) => forecast(plan, shard, limit, &Terminal::new()).ok_or_else(stopped)?,
         Err(error) => return skipped(format!("is refused: {error}")),
     };
     match said {
@@ -119,9 +113,9 @@ pub fn count_traps(
             seconds,
             ..
         } => {
-            return skipped(takes(at_least(seconds.max(CENSUS_SECONDS))));
+            return skipped(takes(at_least(seconds.max(limit))));
         }
-        CensusForecast { seconds, .. } if seconds > CENSUS_SECONDS => {
+        CensusForecast { seconds, .. } if seconds > limit => {
             return skipped(takes(about(seconds)));
         }
         _ => {}
@@ -144,9 +138,15 @@ fn at_least(seconds: f64) -> String {
 }
 
 /// Visits all codes of a tied class, unless that is seen to take too long.
-fn flood(class: &Class, threads: usize, allowance: Allowance) -> Result<Counting, Error> {
+fn flood(
+    class: &Class,
+    threads: usize,
+    allowance: Allowance,
+    limit: f64,
+) -> Result<Counting, Error> {
     let watch = Projection {
         terminal: Terminal::new(),
+        limit,
         begun: Instant::now(),
         seconds: Mutex::new(None),
     };
@@ -174,9 +174,11 @@ fn flood(class: &Class, threads: usize, allowance: Allowance) -> Result<Counting
     }
 }
 
-/// Ends work that is projected to take longer than [`CENSUS_SECONDS`].
+/// Ends work that is projected to take longer than a limit.
 struct Projection {
     terminal: Terminal,
+    /// In seconds.
+    limit: f64,
     begun: Instant,
     /// The seconds it would take, where that ended it.
     seconds: Mutex<Option<f64>>,
@@ -187,128 +189,11 @@ impl Observer for Projection {
         let spent = self.begun.elapsed().as_secs_f64();
         let done = progress.done as f64 / progress.all.unwrap_or(1).max(1) as f64;
         // In the first second what is done is too little to tell.
-        if spent > 1.0 && spent > CENSUS_SECONDS * done {
+        if spent > 1.0 && spent > self.limit * done {
             *self.seconds.lock().expect("no panic") = Some(spent / done.max(1e-9));
             return ControlFlow::Break(());
         }
         self.terminal.hear(progress)
-    }
-}
-
-fn refuse(error: ChainError) -> foldglass_study::StudyError {
-    match error {
-        ChainError::TooLarge(error) => error.into(),
-        ChainError::Count(error) => foldglass_study::StudyError::Count(error),
-        other => foldglass_study::StudyError::Failed(other.to_string()),
-    }
-}
-
-/// How a quench ended.
-enum End {
-    /// At reward 1.
-    Optimal,
-    /// In a trap.
-    Certified(Code),
-    /// Elsewhere: a raise was left, or the shelf has more codes than are searched.
-    Undecided,
-}
-
-/// How quenches ended.
-#[derive(Default)]
-struct Ends {
-    optimal: usize,
-    certified: usize,
-    undecided: usize,
-    /// The first trap.
-    code: Option<Code>,
-}
-
-/// Shows the work on a quench as quenches done.
-struct Quenching<'a> {
-    terminal: &'a Terminal,
-    done: u64,
-}
-
-impl Quenching<'_> {
-    fn go_on(&self) -> ControlFlow<()> {
-        self.terminal.hear(Progress {
-            unit: "quenches",
-            done: self.done,
-            all: Some(QUENCHES as u64),
-            share: None,
-        })
-    }
-}
-
-impl Observer for Quenching<'_> {
-    fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
-        self.go_on()
-    }
-}
-
-/// Walks at zero temperature from random codes, and certifies where they end.
-fn quench(class: &Class, settings: &GlobalArgs, allowance: Allowance) -> Result<Ends, Error> {
-    let what = format!("a quench of {} cells", class.cells());
-    let asked = threads(settings.threads, QUENCHES);
-    let threads = fitting(asked, &what, counts::bytes(class), allowance)?;
-    let each = allowance.shared(threads);
-    let terminal = Terminal::new();
-    let dynamics = ChainSettings::of(class)
-        .with_kernel(Kernel::Metropolis)
-        .with_order(Order::Cell);
-    let seed = settings.seed;
-    let job = |number: usize| -> Result<Option<End>, foldglass_study::StudyError> {
-        let watch = Quenching {
-            terminal: &terminal,
-            done: number as u64,
-        };
-        let chain = number as u64..number as u64 + 1;
-        let mut walk = Chains::builder(class, dynamics)
-            .seed(seed)
-            .numbers(chain)
-            .within(each)
-            .start()
-            .map_err(refuse)?;
-        for _ in 0..SWEEPS {
-            if watch.go_on().is_break() {
-                return Ok(None);
-            }
-            walk.sweep(&[0.0]);
-            if walk.reward(0) == walk.denominator() {
-                return Ok(Some(End::Optimal));
-            }
-        }
-        let context = Context::default().with_threads(1).with_memory(each);
-        let mut workers = Workers::new(class, context)?;
-        let mut search = Search::new(&mut workers, walk.code(0).clone(), SHELF);
-        search.explore(&mut workers, context.with_observer(&watch));
-        if interrupted() || !search.is_over() {
-            return Ok(None);
-        }
-        let verdict = search.finish().map(|shelf| shelf.verdict);
-        Ok(Some(match verdict {
-            Some(verdict) if matches!(verdict.finding, Finding::Certified { .. }) => {
-                End::Certified(verdict.start)
-            }
-            _ => End::Undecided,
-        }))
-    };
-    let mut ends = Ends::default();
-    let take = |end: End| {
-        match end {
-            End::Optimal => ends.optimal += 1,
-            End::Undecided => ends.undecided += 1,
-            End::Certified(code) => {
-                ends.certified += 1;
-                ends.code.get_or_insert(code);
-            }
-        }
-        Ok(())
-    };
-    in_order(0..threads, QUENCHES, |_| &job, take)?;
-    match ends.optimal + ends.certified + ends.undecided {
-        QUENCHES => Ok(ends),
-        _ => Err(stopped()),
     }
 }
 
@@ -350,31 +235,38 @@ impl Benign {
     }
 
     fn by_theorem(class: &Class, known: Known) -> Benign {
+        let none = known.code.is_none();
+        let counts = match none {
+            true => "counts its traps, and there are none",
+            false => "counts its traps",
+        };
         let about = match known.theorem {
-            Some("A") => "Parity with correlated inputs: theorem A counts its traps",
-            Some("B") if !class.task().reward().is_final() => {
-                "Parity with a process reward: theorem B counts its traps, which are those of the lengths 1 to T \
-                 with the weights of the steps"
-            }
+            Some("A") => format!("Parity with correlated inputs: theorem A {counts}"),
+            Some("B") if !class.task().reward().is_final() => format!(
+                "Parity with a process reward: theorem B {counts}. It is the landscape of the lengths 1 to T with \
+                 the weights of the steps"
+            ),
+            Some("B") if none => format!(
+                "Parity of several lengths: theorem B {counts}, because every length weighs at least as much as \
+                 all longer ones together"
+            ),
             Some("B") => {
-                "Parity of several lengths: theorem B counts its traps, which answer some lengths wrongly"
+                format!("Parity of several lengths: theorem B {counts}, which answer some lengths wrongly")
             }
-            None => {
-                "A table for every step (untied), and a process reward in which every step weighs at least as \
-                 much as all later ones together: correcting the steps one after the other never lowers the \
-                 reward (docs/process.md; `escape` prints the path)"
-            }
-            _ => {
-                "A table for every step (untied), one remembered token, only the last token rewarded, and \
-                 independent inputs: a path that never lowers the reward leads from every code to reward 1 \
-                 (`escape` prints it)"
-            }
+            None => "A table for every step (untied), and a process reward in which every step weighs at least as \
+                     much as all later ones together: correcting the steps one after the other never lowers the \
+                     reward (docs/process.md; `escape` prints the path)"
+                .to_owned(),
+            _ => "A table for every step (untied), one remembered token, only the last token rewarded, and \
+                  independent inputs: a path that never lowers the reward leads from every code to reward 1 \
+                  (`escape` prints it)"
+                .to_owned(),
         };
         Benign {
             theorem: known.theorem,
             traps: known.traps.map(|traps| traps.to_string()),
             code: known.code.as_ref().map(CodeForm::from),
-            ..Benign::new(class, known.code.is_some(), about.to_owned())
+            ..Benign::new(class, !none, about)
         }
     }
 
@@ -391,33 +283,36 @@ impl Benign {
         }
     }
 
-    fn by_quenches(class: &Class, takes: &str, ends: Ends) -> Benign {
+    fn by_quenches(class: &Class, takes: &str, ends: Quenches) -> Benign {
         let fails = escape::assumptions(class);
         let fails = fails.map_or_else(|error| error.to_string(), |()| String::new());
-        let Ends {
+        let Quenches {
             optimal,
             certified,
             undecided,
             code,
+            sweeps,
+            shelf,
         } = ends;
+        let quenches = optimal + certified + undecided;
         let why = format!(
-            "{}. Counting all {} codes {takes}. Of {QUENCHES} quenches at zero temperature {optimal} end at \
-             reward 1, {certified} in a certified trap and {undecided} undecided (after {SWEEPS} sweeps a raise \
-             is left, or the shelf has more than {SHELF} codes)",
+            "{}. Counting all {} codes {takes}. Of {quenches} quenches at zero temperature {optimal} end at \
+             reward 1, {certified} in a certified trap and {undecided} undecided (after {sweeps} sweeps a raise \
+             is left, or the shelf has more than {shelf} codes)",
             sentence(&fails),
             codes_of(class)
         );
         // Any undecided end may be a trap. A share above this leaves so few possible traps with less than 5 %.
         let possible = Proportion {
             successes: undecided as u64,
-            trials: QUENCHES as u64,
+            trials: quenches as u64,
         };
         let none = certified == 0;
         Benign {
             answer: if none { "unknown" } else { "traps" },
             code: code.as_ref().map(CodeForm::from),
             census_codes: Some(number_of_codes(class).to_string()),
-            quenches: Some(QUENCHES),
+            quenches: Some(quenches),
             optimal: Some(optimal),
             certified: Some(certified),
             undecided: Some(undecided),
@@ -432,7 +327,7 @@ fn number_of_codes(class: &Class) -> UBig {
 }
 
 /// The number of codes of a class as a person reads it: `1,024`, `5^280`.
-fn codes_of(class: &Class) -> String {
+pub fn codes_of(class: &Class) -> String {
     match class.cells() as f64 * (class.q() as f64).log10() {
         digits if digits < 15.0 => grouped(&number_of_codes(class).to_string()),
         _ => format!("{}^{}", class.q(), class.cells()),

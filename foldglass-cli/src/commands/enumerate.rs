@@ -135,7 +135,8 @@ impl EnumerateArgs {
         options.allowance = allowance;
         options.barrier_cap = self.max_codes;
         let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
-        let said = forecast(plan, shard, &Terminal::new()).ok_or_else(stopped_trial)?;
+        let said = forecast(plan, shard, f64::INFINITY, &Terminal::new());
+        let said = said.ok_or_else(stopped_trial)?;
         Ok(EnumerationShare {
             parts: said.parts,
             seconds: said.seconds,
@@ -147,7 +148,7 @@ impl EnumerateArgs {
     fn forecast(&self, plan: CensusPlan) -> Result<Done, Error> {
         let (cells, codes) = (plan.survey().class().cells(), plan.survey().codes());
         let threads = plan.threads;
-        let said = forecast(plan, self.shard, &Terminal::new());
+        let said = forecast(plan, self.shard, f64::INFINITY, &Terminal::new());
         let said = said.ok_or_else(stopped_trial)?;
         Ok(Done::Forecast {
             cells,

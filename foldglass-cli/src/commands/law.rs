@@ -15,7 +15,7 @@ use foldglass_study::words;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::benign::{Counting, count_traps};
+use super::benign::{Counting, codes_of, count_traps};
 use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::max_memory;
@@ -28,8 +28,9 @@ const LISTED: usize = 500;
 /// Rows of rewards to print without --all.
 const LISTED_ROWS: usize = 20;
 
-/// The most cells of a class for which a census is forecast: with more it takes minutes, and the forecast seconds.
+/// The most cells of a class for which a census is forecast, and the seconds that one may take.
 const CENSUS_CELLS: usize = 50;
+const CENSUS_SECONDS: f64 = 2.0;
 
 /// The flags of `law`.
 #[derive(Debug, Args)]
@@ -94,23 +95,13 @@ impl LawArgs {
             (TrapLaw::Traps, &[length]) => self.correlated(length)?,
             (TrapLaw::Traps, _) => {
                 return Err(Error::Usage(
-                    "--lengths: `law traps` takes one length, such as 8; several have `law lengths`"
+                    "--lengths: `law traps` takes one length, such as 8; for several use `law lengths`"
                         .to_owned(),
                 ));
             }
             (TrapLaw::Lengths, lengths) => self.lengths(lengths)?,
         };
-        let spec = stated.spec.clone().filter(|_| stated.cells <= CENSUS_CELLS);
-        if let Some(spec) = spec {
-            let class = spec
-                .lay_out()
-                .map_err(|error| Error::Usage(error.to_string()))?;
-            if let Counting::Done { traps, .. } =
-                count_traps(&class, settings, max_memory::available())?
-            {
-                stated.census_traps = Some(traps.to_string());
-            }
-        }
+        stated.count(settings)?;
         if self.all {
             stated.shown = usize::MAX;
         }
@@ -123,7 +114,7 @@ impl LawArgs {
     fn correlated(&self, length: usize) -> Result<LawReport, Error> {
         if self.length_weights.is_some() {
             let message =
-                "--length-weights: `law traps` has one length; several have `law lengths`";
+                "--length-weights: `law traps` has one length; for several use `law lengths`";
             return Err(Error::Usage(message.to_owned()));
         }
         let inputs = self.inputs.as_deref().unwrap_or_default();
@@ -140,7 +131,7 @@ impl LawArgs {
             law.traps(),
             listed.then(|| law.rewards()),
             law.example(),
-            Some(law.spec()),
+            law.spec(),
             4 * length - 2,
         ))
     }
@@ -148,7 +139,7 @@ impl LawArgs {
     fn lengths(&self, lengths: &[usize]) -> Result<LawReport, Error> {
         if let Some(inputs) = &self.inputs {
             return Err(Error::Usage(format!(
-                "--inputs {inputs}: `law lengths` is about uniform inputs; correlated ones have `law traps`"
+                "--inputs {inputs}: `law lengths` is about uniform inputs; for correlated ones use `law traps`"
             )));
         }
         let weights = self.length_weights.as_ref();
@@ -168,7 +159,7 @@ impl LawArgs {
             law.traps().map_err(usage)?,
             rewards,
             law.example(),
-            Some(law.spec()),
+            law.spec(),
             4 * longest - 2,
         ))
     }
@@ -191,9 +182,12 @@ pub struct LawReport {
     trap_rewards: Option<Vec<TrapRewardLine>>,
     /// How many a census counts, where the class is small.
     census_traps: Option<String>,
+    /// Why they are not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    census_why: Option<String>,
     code: Option<CodeForm>,
     #[serde(skip)]
-    spec: Option<ClassSpec>,
+    spec: ClassSpec,
     #[serde(skip)]
     cells: usize,
     /// Rows to print.
@@ -206,7 +200,7 @@ impl LawReport {
         traps: UBig,
         rewards: Option<Vec<TrapReward>>,
         code: Option<Code>,
-        spec: Option<ClassSpec>,
+        spec: ClassSpec,
         cells: usize,
     ) -> LawReport {
         let line = |line: TrapReward| TrapRewardLine {
@@ -219,11 +213,34 @@ impl LawReport {
             traps: traps.to_string(),
             trap_rewards: rewards.map(|list| list.into_iter().map(line).collect()),
             census_traps: None,
+            census_why: None,
             code: code.as_ref().map(CodeForm::from),
             spec,
             cells,
             shown: LISTED_ROWS,
         }
+    }
+
+    /// Counts all codes, or says why not.
+    fn count(&mut self, settings: &GlobalArgs) -> Result<(), Error> {
+        if self.cells > CENSUS_CELLS {
+            self.census_why = Some(format!(
+                "not counted: the class has {} cells, and a census is tried up to {CENSUS_CELLS}",
+                self.cells
+            ));
+            return Ok(());
+        }
+        let class = self.spec.lay_out();
+        let class = class.map_err(|error| Error::Usage(error.to_string()))?;
+        let memory = max_memory::available();
+        match count_traps(&class, settings, memory, CENSUS_SECONDS)? {
+            Counting::Done { traps, .. } => self.census_traps = Some(traps.to_string()),
+            Counting::Skipped { takes } => {
+                let codes = codes_of(&class);
+                self.census_why = Some(format!("not counted: visiting all {codes} codes {takes}"));
+            }
+        }
+        Ok(())
     }
 
     fn table(&self, shown: usize) -> Table {
@@ -260,7 +277,7 @@ impl LawReport {
 
 impl Report for LawReport {
     fn class(&self) -> Option<ClassSpec> {
-        self.spec.clone()
+        Some(self.spec.clone())
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
@@ -271,6 +288,9 @@ impl Report for LawReport {
         writeln!(out, "traps    {} by the theorem", self.traps)?;
         if let Some(census) = &self.census_traps {
             writeln!(out, "census   {census} counted")?;
+        }
+        if let Some(why) = &self.census_why {
+            writeln!(out, "census   {why}")?;
         }
         match &self.trap_rewards {
             Some(lines) if lines.is_empty() => Ok(()),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -138,6 +139,29 @@ fn where_nothing_is_known_quenches_bound_the_share_of_traps() {
     assert!(
         text.contains("of all quenches end in a trap, with 95 % confidence"),
         "{text}"
+    );
+}
+
+#[test]
+fn a_law_without_a_census_says_why_and_does_not_wait() {
+    let scratch = Scratch::new();
+    for (law, why) in [
+        ("lengths --lengths 1,2,3,4,5,6,7", "takes at least "),
+        ("traps --lengths 200 --inputs markov:9/10", "798 cells"),
+    ] {
+        let begun = Instant::now();
+        let found = scratch.json(&words(&format!("law {law}")));
+        assert_eq!(found["census_traps"], Value::Null, "{law}");
+        let said = found["census_why"].as_str().unwrap();
+        assert!(said.starts_with("not counted: "), "{said}");
+        assert!(said.contains(why), "{said}");
+        // Two seconds are for the census; the rest is for a slow machine.
+        assert!(begun.elapsed().as_secs_f64() < 10.0, "{law}");
+    }
+    let text = scratch.run(&words("law lengths --lengths 1,2,3,4,5,6,7"));
+    assert!(
+        text.success()
+            .contains("\ncensus   not counted: visiting all 67,108,864 codes takes")
     );
 }
 
@@ -407,17 +431,26 @@ const CHECKER: &str = concat!(
     "/../foldglass-py/python/foldglass/checker.py"
 );
 
-/// A value with one leaf changed after the other, or one entry of a list left out.
+/// A value with one leaf changed after the other, one entry left out, or a key added.
 fn forged(value: &Value) -> Vec<Value> {
     match value {
         Value::Object(map) => (map.iter())
             .flat_map(|(key, inner)| {
-                forged(inner).into_iter().map(move |inner| {
+                let with = |inner| {
                     let mut other = map.clone();
                     other.insert(key.clone(), inner);
                     Value::Object(other)
-                })
+                };
+                let mut without = map.clone();
+                without.remove(key);
+                let changed: Vec<Value> = forged(inner).into_iter().map(with).collect();
+                changed.into_iter().chain([Value::Object(without)])
             })
+            .chain([{
+                let mut other = map.clone();
+                other.insert("note".to_owned(), json!(1));
+                Value::Object(other)
+            }])
             .collect(),
         Value::Array(list) => {
             let without = (0..list.len()).map(|i| {
@@ -436,9 +469,21 @@ fn forged(value: &Value) -> Vec<Value> {
         }
         Value::Number(number) => {
             let number = number.as_i64().unwrap();
-            vec![json!(number + 1), json!(number - 1)]
+            vec![
+                json!(number + 1),
+                json!(number - 1),
+                json!(number as f64),
+                json!(number != 0),
+                json!(number.to_string()),
+                Value::Null,
+            ]
         }
-        Value::String(text) if text.contains('/') => vec![json!("1/3"), json!("1/1")],
+        Value::String(text) if text.contains('/') => {
+            let texts = ["1/3", "1/1", "1/0", "1", ""].map(|text| json!(text));
+            let others = [json!(1), json!(1.0), json!(0.5), json!(true), Value::Null];
+            texts.into_iter().chain(others).collect()
+        }
+        Value::Bool(true_one) => vec![json!(!true_one), json!(u8::from(*true_one)), Value::Null],
         Value::String(text) => ["neutral", "raise", "certified", "escapes"]
             .into_iter()
             .filter(|other| *other != text)

@@ -444,7 +444,7 @@ class Benign:
 
 
 def benign(space: Class, *, seed: int = 0, threads: int | None = None, progress: ProgressLike = True) -> Benign:
-    """Says whether a class has traps, by a theorem, by counting all codes in a few seconds, or by 500 quenches.
+    """Says whether a class has traps, by a theorem, by counting all codes in a few seconds, or by up to 500 quenches.
 
     Args:
         space: The class.

@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use foldglass::support::exact::gcd;
 use foldglass::support::watch::{Observer, Progress, Tally};
@@ -29,29 +29,45 @@ pub struct CensusForecast {
     pub at_least: bool,
 }
 
-/// Merges prefixes, and then counts some of the parts for some seconds. None when it was stopped.
-pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Option<CensusForecast> {
+/// Merges prefixes, and then counts some of the parts for some seconds. It ends as soon as the census is seen to take
+/// more than `enough` seconds. None when it was stopped.
+pub fn forecast(
+    plan: CensusPlan,
+    shard: Shard,
+    enough: f64,
+    observer: &dyn Observer,
+) -> Option<CensusForecast> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = plan.threads.min(cores) as f64;
     let bytes = plan.bytes;
-    let begun = Instant::now();
-    let census = plan.merged(observer)?;
-    let merging = begun.elapsed().as_secs_f64();
-    let clock = Clock::new(observer);
+    let share = 1.0 / (shard.of as f64 * threads);
+    let clock = Clock::new(observer, enough);
+    let merged = plan.merged(&clock);
+    let merging = clock.begun.elapsed().as_secs_f64();
+    let Some(census) = merged else {
+        return (!clock.is_stopped()).then_some(CensusForecast {
+            parts: 0,
+            bytes,
+            seconds: merging,
+            at_least: true,
+        });
+    };
+    let left = enough - merging;
+    let clock = Clock::new(observer, left.min(LONGEST_TRIAL));
     let tally = Tally::new(&clock, "parts tried for a forecast", None);
     let mut visitor = census.visitor(&tally);
-    let trial = Trial::new(census.parts(), |part| {
+    let trial = Trial::new(census.parts(), (share, left), |part| {
         let begun = Instant::now();
         let finished = visitor.part(part).is_ok();
         (begun.elapsed().as_secs_f64(), finished)
     });
-    if clock.stopped.load(Ordering::Relaxed) {
+    if clock.is_stopped() {
         return None;
     }
     Some(CensusForecast {
         parts: census.parts(),
         bytes: bytes + census.bytes(),
-        seconds: merging + trial.seconds(1.0 / (shard.of as f64 * threads)),
+        seconds: merging + trial.seconds(share),
         at_least: trial.unfinished,
     })
 }
@@ -60,17 +76,23 @@ pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Opti
 struct Clock<'a> {
     observer: &'a dyn Observer,
     begun: Instant,
+    seconds: f64,
     /// Whether the observer ended it.
     stopped: AtomicBool,
 }
 
 impl<'a> Clock<'a> {
-    fn new(observer: &'a dyn Observer) -> Clock<'a> {
+    fn new(observer: &'a dyn Observer, seconds: f64) -> Clock<'a> {
         Clock {
             observer,
             begun: Instant::now(),
+            seconds,
             stopped: AtomicBool::new(false),
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
     }
 }
 
@@ -80,7 +102,7 @@ impl Observer for Clock<'_> {
             self.stopped.store(true, Ordering::Relaxed);
             return ControlFlow::Break(());
         }
-        if self.begun.elapsed() >= Duration::from_secs_f64(LONGEST_TRIAL) {
+        if self.begun.elapsed().as_secs_f64() >= self.seconds {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -102,9 +124,14 @@ struct Trial {
 }
 
 impl Trial {
-    /// Visits a part of each layer, then others of the layers that tell most about the whole, until the time is over.
+    /// Visits a part of each layer, then others of the layers that tell most about the whole, until the time is over,
+    /// or until a worker that does this share of the parts is seen to need more than `enough` seconds.
     /// A visit returns its seconds, and whether it was finished.
-    fn new(parts: usize, mut visit: impl FnMut(usize) -> (f64, bool)) -> Trial {
+    fn new(
+        parts: usize,
+        (share, enough): (f64, f64),
+        mut visit: impl FnMut(usize) -> (f64, bool),
+    ) -> Trial {
         let layers = layers(parts);
         // A layer without a tried part adds nothing: the forecast is then a lower bound.
         let groups = layers.iter().map(|layer| (layer.len() as f64, 0.0));
@@ -125,8 +152,8 @@ impl Trial {
             let (seconds, finished) = visit(range.start + part);
             trial.estimate.note(layer, 1.0, seconds);
             trial.longest = trial.longest.max(seconds);
-            if !finished {
-                trial.unfinished = true;
+            if !finished || spent + seconds > enough || trial.least(share) > enough {
+                trial.unfinished = !finished || trial.choose().is_some();
                 break;
             }
         }
@@ -166,12 +193,19 @@ impl Trial {
 
     /// The seconds of a worker that does this share of the parts, or the least where too few were tried.
     fn seconds(&self, share: f64) -> f64 {
-        let of_layer = |layer| match self.unfinished {
-            true => self.estimate.least_seconds(layer, share),
-            false => self.estimate.share_seconds(layer, share),
-        };
+        if self.unfinished {
+            return self.least(share);
+        }
+        let of_layer = |layer| self.estimate.share_seconds(layer, share);
         let layers = (0..self.layers.len()).filter_map(of_layer);
         layers.sum::<f64>().max(self.longest)
+    }
+
+    /// The least that they take, by the layers that were tried.
+    fn least(&self, share: f64) -> f64 {
+        let tried = (0..self.layers.len()).filter(|&layer| self.estimate.done(layer) > 0.0);
+        let of_layer = |layer| self.estimate.least_seconds(layer, share);
+        tried.filter_map(of_layer).sum::<f64>().max(self.longest)
     }
 }
 
@@ -226,6 +260,25 @@ mod tests {
 
     fn plan(length: usize) -> CensusPlan {
         CensusPlan::new(&correlated_parity(length), &Reward::ZERO, &options()).unwrap()
+    }
+
+    /// All parts by one worker, however long it takes.
+    const UNLIMITED: (f64, f64) = (1.0, f64::INFINITY);
+
+    #[test]
+    fn a_trial_ends_once_more_than_enough_is_certain() {
+        // Four parts of 3 s each.
+        let tried = |limits| {
+            let mut visits = 0;
+            let trial = Trial::new(4, limits, |_| {
+                visits += 1;
+                (3.0, true)
+            });
+            (visits, trial.unfinished)
+        };
+        assert_eq!(tried((1.0, 2.0)), (1, true));
+        assert_eq!(tried((1.0, 20.0)), (4, false));
+        assert_eq!(tried((0.5, 4.0)), (2, true));
     }
 
     #[test]
@@ -284,7 +337,8 @@ mod tests {
         for (name, scale, layers) in recorded() {
             let mut visited = vec![0; layers.len()];
             let mut spent = 0.0;
-            let trial = Trial::new(layers.iter().map(|layer| layer.0).sum(), |part| {
+            let parts = layers.iter().map(|layer| layer.0).sum();
+            let trial = Trial::new(parts, UNLIMITED, |part| {
                 // Layers 0, 1, 2, 3, .. begin at parts 0, 1, 2, 4, ..
                 let layer = part.checked_ilog2().map_or(0, |log| log as usize + 1);
                 let seconds = scale * layers[layer].2[visited[layer]];
@@ -305,10 +359,12 @@ mod tests {
 
     #[test]
     fn a_part_that_is_not_finished_makes_a_lower_bound() {
-        let trial = Trial::new(64, |part| (if part == 0 { 1.0 } else { 20.0 }, part == 0));
+        let trial = Trial::new(64, UNLIMITED, |part| {
+            (if part == 0 { 1.0 } else { 20.0 }, part == 0)
+        });
         assert!(trial.unfinished);
         assert_eq!(trial.seconds(1.0), 21.0);
-        let whole = Trial::new(4, |_| (0.5, true));
+        let whole = Trial::new(4, UNLIMITED, |_| (0.5, true));
         assert!(!whole.unfinished);
         assert!(
             (whole.seconds(1.0) - 2.0).abs() < 1e-9,
@@ -323,9 +379,14 @@ mod tests {
             number: 1,
             of: 1000,
         };
-        let whole = forecast(plan(9), Shard::WHOLE, &Unwatched).unwrap();
-        assert!(forecast(plan(9), half, &Unwatched).unwrap().seconds < whole.seconds);
+        let whole = forecast(plan(9), Shard::WHOLE, f64::INFINITY, &Unwatched).unwrap();
+        assert!(
+            forecast(plan(9), half, f64::INFINITY, &Unwatched)
+                .unwrap()
+                .seconds
+                < whole.seconds
+        );
         let stop = |_: Progress<'_>| ControlFlow::Break(());
-        assert_eq!(forecast(plan(12), Shard::WHOLE, &stop), None);
+        assert_eq!(forecast(plan(12), Shard::WHOLE, f64::INFINITY, &stop), None);
     }
 }

@@ -35,6 +35,8 @@ pub struct Shelf {
     pub verdict: Verdict,
     /// The codes found, the start included. At an optimal start none are looked for.
     pub size: usize,
+    /// Those of them whose changes were looked at, the last perhaps in part.
+    pub explored: usize,
     /// The most changes that the shortest path to one of them takes.
     pub depth: usize,
     /// Single-cell changes of the start that leave J as it is.
@@ -200,6 +202,7 @@ impl<N: Numerator> Search<N> {
             self.nodes.truncate(self.explored);
         }
         let (size, depth) = (self.nodes.len(), self.nodes.depth());
+        let explored = self.explored + usize::from(self.exit.is_some());
         let start = self.nodes.start().clone();
         let optimal = self.is_optimal();
         let nodes = self.nodes.into_list();
@@ -221,6 +224,7 @@ impl<N: Numerator> Search<N> {
                 way_out: None,
             },
             size,
+            explored,
             depth,
             neutral_moves: self.neutral_moves,
         })
