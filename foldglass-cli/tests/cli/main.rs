@@ -29,6 +29,7 @@ mod mistakes;
 mod networks;
 mod outputs;
 mod plot;
+mod portable;
 mod process;
 #[cfg(unix)]
 mod readme;

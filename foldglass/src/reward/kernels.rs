@@ -165,12 +165,20 @@ pub(crate) fn width() -> usize {
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") && has_avx2()
+    has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl")
 }
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+    !is_held_to_portable() && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+/// Whether tests hold this machine to the loops that other machines run: `FOLDGLASS_PORTABLE` in a build that checks itself.
+#[cfg(target_arch = "x86_64")]
+fn is_held_to_portable() -> bool {
+    static HELD: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    let asked = || std::env::var_os("FOLDGLASS_PORTABLE").is_some();
+    cfg!(debug_assertions) && *HELD.get_or_init(asked)
 }
 
 /// Does some work with the best vectors of this machine: what is inlined into it is compiled for each kind of them.
