@@ -68,3 +68,20 @@ echo '{"actions":[0,1,0,0,0,0,0,0,0,0]}' > "$scratch/step-1.json"
 echo '{"actions":[0,1,0,1,1,0,0,0,0,0]}' > "$scratch/step-2.json"
 echo '{"actions":[0,1,0,1,1,0,0,1,1,0]}' > "$scratch/step-3.json"
 foldglass draw --task parity --lengths 3 --reward process:4,2,1 --code "$scratch/wrong.json" --code "$scratch/step-1.json" --code "$scratch/step-2.json" --code "$scratch/step-3.json" --svg falling.svg
+# The first picture of README.md: the reward curve of the explorer's story (curve.svg, which its page saves) beside a tree.
+cat > first.svg <<'SVG'
+<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 900 450" width="900" height="450" font-family="DejaVu Sans, sans-serif" font-size="13" fill="#222222">
+<title>Left: on the quasigroup at T = 8 Monte Carlo reaches reward 1, and RLVR stops at 0.576. Right: the barrier tree of correlated parity at T = 6.</title>
+<rect width="900" height="450" fill="#ffffff"/>
+<text x="20" y="24" font-weight="bold">Two learners, one task: the quasigroup, T = 8</text>
+<text x="20" y="345">Monte Carlo reaches reward 1 after 74 sweeps.</text>
+<text x="20" y="365">RLVR stops at 1801/3125 = 0.576. That is not a trap: 31 changes</text>
+<text x="20" y="385">of one cell lead to reward 1, and none of them lowers the reward.</text>
+<text x="470" y="24" font-weight="bold">Real traps: parity with correlated inputs, T = 6</text>
+SVG
+{
+  sed 's/^<svg /<svg x="10" y="50" /' "$(dirname "$0")/curve.svg"
+  # Cut under the title of the tree.
+  sed 's|<svg role="img" viewBox="0 0 \([0-9]*\) [0-9]*" xmlns="[^"]*" width="[0-9]*" height="[0-9]*">|<svg x="470" y="34" viewBox="0 44 \1 606" preserveAspectRatio="xMinYMin" width="420" height="411">|' tree.svg
+  echo '</svg>'
+} >> first.svg

@@ -41,7 +41,8 @@ pub fn side_by_side(codes: &[DrawnCode]) -> String {
 /// A single code of more cells than this is drawn as a map: its paths would hide each other.
 const MOST_READABLE: usize = 50;
 
-/// Whether a code, alone or one of several, is too large for a drawing of cells and paths, so that a map is drawn in
+/// Whether a code, alone or one of several, is too large for a drawing of cells and paths, so
+/// that a map is drawn in
 /// its place.
 pub fn needs_map(class: &Class, is_alone: bool) -> bool {
     (is_alone && class.cells() > MOST_READABLE) || check_size(class).is_err()
@@ -199,6 +200,18 @@ impl DrawnCode {
     /// A code for a map, which shows no inputs.
     pub fn for_map(name: &str, code: &Code) -> DrawnCode {
         DrawnCode::new(name, code, Vec::new())
+    }
+
+    /// Its name and its reward.
+    fn head(&self) -> String {
+        self.head_at("")
+    }
+
+    /// The same of one length, `, T = 4`.
+    fn head_at(&self, length: &str) -> String {
+        let reward = self.reward.to_string();
+        let reward = reward.strip_suffix("/1").unwrap_or(&reward);
+        format!("{}{length}: J = {reward}", self.name)
     }
 
     fn new(name: &str, code: &Code, inputs: Vec<DrawnRollout>) -> DrawnCode {

@@ -10,6 +10,7 @@ use kuva::prelude::{
 };
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
+use crate::prose::escaped;
 use crate::table::Digits;
 use crate::words::number;
 
@@ -199,6 +200,26 @@ pub fn text(
     });
 }
 
+/// Writes in the smallest size, that of ticks in one column.
+pub fn small(
+    scene: &mut Scene,
+    [x, y]: [f64; 2],
+    anchor: TextAnchor,
+    colour: &str,
+    content: impl Into<String>,
+) {
+    scene.add(Primitive::Text {
+        x,
+        y,
+        content: content.into(),
+        size: 10,
+        anchor,
+        rotate: None,
+        bold: false,
+        color: Some(colour.into()),
+    });
+}
+
 /// A straight line.
 pub fn line(scene: &mut Scene, from: [f64; 2], to: [f64; 2], colour: &str, width: f64) {
     scene.add(Primitive::Line {
@@ -243,6 +264,34 @@ pub fn settled(svg: &str) -> String {
         settled += &format!("{FRAME}{place}{rest}");
     }
     settled
+}
+
+/// A drawing with a name, for readers who do not see it, and a view box, so that it scales.
+pub fn named(svg: &str, name: &str) -> String {
+    let begin = svg.find("<svg").unwrap_or(0) + "<svg".len();
+    let Some(end) = svg[begin..].find('>').map(|end| begin + end) else {
+        return svg.to_owned();
+    };
+    let head = &svg[begin..end];
+    if head.contains("role=") {
+        return svg.to_owned();
+    }
+    let size = |key: &str| {
+        let value = head.split(&format!(" {key}=\"")).nth(1)?;
+        value.split('"').next()
+    };
+    let view = match size("width").zip(size("height")) {
+        Some((width, height)) if !head.contains("viewBox") => {
+            format!(" viewBox=\"0 0 {width} {height}\"")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{} role=\"img\"{view}{head}><title>{}</title>{}",
+        &svg[..begin],
+        escaped(name),
+        &svg[end + 1..]
+    )
 }
 
 /// A round number near another, at least as large: 1, 2 or 5 times a power of ten.
@@ -309,6 +358,14 @@ mod tests {
         assert_eq!(settled(&drawn(17, 9)), drawn(0, 1));
         assert_eq!(settled(&drawn(0, 1)), drawn(0, 1));
         assert_eq!(settled(&format!("<svg>{UNUSED}</svg>")), "<svg></svg>");
+    }
+
+    #[test]
+    fn a_drawing_has_its_name_and_scales() {
+        assert_eq!(
+            named("<svg width=\"20\" height=\"10\"><rect/></svg>", "a < b"),
+            "<svg role=\"img\" viewBox=\"0 0 20 10\" width=\"20\" height=\"10\"><title>a &lt; b</title><rect/></svg>"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::claims::{self, Probes, ReproductionFacts};
 use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::output::Report;
+use crate::report::figure::named;
 use crate::report::page::Page;
 use crate::report::{Format, html, page_markdown};
 use crate::reproduce::{
@@ -122,7 +123,8 @@ fn write_parts(
             }
         }
         for figure in chapter.figures() {
-            keep(format!("figures/{}.svg", figure.id), figure.svg.as_bytes())?;
+            let svg = named(&figure.svg, &figure.alternative);
+            keep(format!("figures/{}.svg", figure.id), svg.as_bytes())?;
         }
     }
     Ok(())

@@ -215,6 +215,13 @@ fn a_wide_code_is_drawn_as_a_map_that_marks_what_can_be_raised() {
             "{flags}"
         );
     }
+    // As in the explorer, a row is the symbol and a column the token before; the first step has no token before.
+    scratch.run(&args(&drawn)).success();
+    let map = scratch.read("dense.svg");
+    assert!(map.starts_with("<svg role=\"img\"") && map.contains("<title>Map of dense: J = "));
+    for (axes, steps) in [(">↓ xₜ<", 1), (">↓ xₜ  → yₜ₋₁<", 7)] {
+        assert_eq!(map.matches(axes).count(), steps, "{axes}");
+    }
 }
 
 #[test]

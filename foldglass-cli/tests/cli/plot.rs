@@ -21,7 +21,9 @@ fn a_study_is_drawn_by_class_with_its_numbers_on_every_point() {
         (&"greedy_reward".into(), &"tau".into())
     );
     let svg = scratch.read("warm/greedy_reward.svg");
-    assert_eq!(svg.matches("<title>").count(), 8, "{svg}");
+    // One for the picture, one for each point.
+    assert!(svg.starts_with("<svg role=\"img\""), "{svg}");
+    assert_eq!(svg.matches("<title>").count(), 9, "{svg}");
     let summary = scratch.json(&["summary", "warm"]);
     let mean = summary["points"][0]["mean"].as_f64().unwrap();
     let title = "<title>three, tau = 1e-6, greedy reward: ";
@@ -37,7 +39,7 @@ fn a_study_is_drawn_by_class_with_its_numbers_on_every_point() {
             "plot", "warm", "--of", "entropy", "--class", "four", "-o", "e.svg",
         ])
         .success();
-    assert_eq!(scratch.read("e.svg").matches("<title>").count(), 4);
+    assert_eq!(scratch.read("e.svg").matches("<title>").count(), 5);
     assert_eq!(again, svg);
 }
 

@@ -87,6 +87,8 @@ export function button(words, act, attributes = {}) {
 export function picture(text) {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   for (const odd of parsed.querySelectorAll("script, style, foreignObject")) odd.remove();
+  // The page names a picture in words of its own.
+  parsed.querySelector(":scope > title")?.remove();
   for (const one of parsed.querySelectorAll("[style]")) one.removeAttribute("style");
   const node = /** @type {unknown} */ (document.importNode(parsed, true));
   return /** @type {SVGSVGElement} */ (node);

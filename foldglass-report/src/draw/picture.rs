@@ -176,6 +176,8 @@ impl<'a> Picture<'a> {
         let height = heights.iter().sum::<f64>() + GAP * heights.len() as f64 + bottom;
         let mut scene = Scene::new(width.max(words), height);
         scene.background_color = Some("#ffffff".to_owned());
+        let mut names: Vec<String> = self.panels.iter().map(|panel| panel.drawn.head()).collect();
+        names.dedup();
         let mut cells = Vec::new();
         let (mut y, mut number) = (GAP, 0);
         for (line, height) in lines.zip(&heights) {
@@ -195,7 +197,7 @@ impl<'a> Picture<'a> {
             text(&mut scene, place, TextAnchor::Start, SMALL, line);
         }
         Sketch {
-            svg: SvgBackend.render_scene(&scene),
+            svg: figure::named(&SvgBackend.render_scene(&scene), &names.join("; ")),
             size: [scene.width, scene.height],
             cells,
         }
@@ -203,19 +205,7 @@ impl<'a> Picture<'a> {
 
     fn explanation(&self) -> Vec<String> {
         let class = self.panels[0].drawn.code.class();
-        let shape = class.shape();
-        let shown = |from: isize, to: isize, letter: &str| -> Vec<String> {
-            (from..=to)
-                .map(|i| format!("{letter}{}", offset(i)))
-                .collect()
-        };
-        let window = shown(
-            -(shape.window.past as isize),
-            shape.window.future as isize,
-            "x",
-        );
-        let tokens = shown(-(shape.memory as isize), -1, "y");
-        let key = [window, tokens].concat().join(", ");
+        let key = seen(class).join(", ");
         let token = if class.q() == 2 {
             "the arrow in it its token, up for 1, down for 0"
         } else {
@@ -247,6 +237,15 @@ pub struct Spot {
     x: f64,
     y: f64,
     r: f64,
+}
+
+/// What the cells of a class show: the symbols of the window, then the tokens before.
+pub fn seen(class: &Class) -> Vec<String> {
+    let shape = class.shape();
+    let (past, future) = (shape.window.past as isize, shape.window.future as isize);
+    let symbols = (-past..=future).map(|i| format!("x{}", offset(i)));
+    let tokens = (-(shape.memory as isize)..=-1).map(|i| format!("y{}", offset(i)));
+    symbols.chain(tokens).collect()
 }
 
 /// x or y at a distance from t, the distance below the line.
@@ -308,8 +307,6 @@ impl Placed<'_> {
 
     fn write_head(&self, scene: &mut Scene, letter: Option<char>) {
         let (panel, [left, top]) = (self.panel, self.at);
-        let reward = panel.drawn.reward.to_string();
-        let reward = reward.strip_suffix("/1").unwrap_or(&reward);
         let letter = letter.map_or(String::new(), |letter| format!("({letter}) "));
         let several = self.class().task().lengths().len() > 1;
         let length = if several {
@@ -317,7 +314,7 @@ impl Placed<'_> {
         } else {
             String::new()
         };
-        let title = format!("{letter}{}{length}: J = {reward}", panel.drawn.name);
+        let title = format!("{letter}{}", panel.drawn.head_at(&length));
         let style = Style {
             size: figure::LABEL,
             bold: true,

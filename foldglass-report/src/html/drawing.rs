@@ -118,7 +118,8 @@ const COLUMN: f64 = 500.0;
 /// A drawing within a page: named for who does not see it, as wide as there is room, its ids its own.
 pub fn embedded(svg: &str, id: &str, alternative: &str) -> String {
     let begin = svg.find("<svg").unwrap_or(0);
-    let mut drawn = svg[begin..].trim_end().to_owned();
+    // The page names it in its own words.
+    let mut drawn = svg[begin..].trim_end().replacen(" role=\"img\"", "", 1);
     let head = drawn.find('>').unwrap_or(0);
     let size = |name: &str| {
         let key = format!(" {name}=\"");

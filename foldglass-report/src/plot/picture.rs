@@ -6,7 +6,7 @@ use kuva::render::render::TextAnchor;
 
 use crate::INTERVAL_LEVEL;
 use crate::figure::panel::{Axis, Frame, Panel, svg};
-use crate::figure::{LOOKS, PLAIN, PlotPoint, WIDTH, curve_named, legend, tau, text};
+use crate::figure::{LOOKS, PLAIN, PlotPoint, WIDTH, curve_named, legend, named, tau, text};
 use crate::words::number;
 
 /// The points of one class and method along the axis.
@@ -164,7 +164,8 @@ impl<'a> PlotPicture<'a> {
         scene.height += BELOW;
         let place = [FRAME.margins[0], HEIGHT + BELOW - 12.0];
         text(&mut scene, place, TextAnchor::Start, PLAIN, self.caption());
-        svg(&scene)
+        let title = format!("{}: {} against {}", self.title, self.quantity, self.against);
+        named(&svg(&scene), &title)
     }
 
     /// The axes and the legend.

@@ -10,8 +10,11 @@ use crate::table::grouped;
 
 const HEIGHT: f64 = 650.0;
 
+/// The least width: what stands above and below the axes needs it.
+const LEAST: f64 = 620.0;
+
 /// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [90.0, 30.0, 95.0, 70.0];
+const MARGINS: [f64; 4] = [90.0, 30.0, 95.0, 90.0];
 
 /// The most that two leaves are apart.
 const SPACING: f64 = 90.0;
@@ -56,6 +59,12 @@ impl NodePlaces {
         let [left, right, ..] = MARGINS;
         ((WIDTH - left - right) / self.leaves.max(1) as f64).min(SPACING)
     }
+
+    /// The width of the drawing: a small tree needs little.
+    fn width(&self) -> f64 {
+        let [left, right, ..] = MARGINS;
+        (left + right + self.spacing() * self.leaves as f64).clamp(LEAST, WIDTH)
+    }
 }
 
 /// A drawing that is more than looked at.
@@ -95,20 +104,25 @@ impl Drawing<'_> {
     pub fn sketch(&self) -> TreeSketch {
         let places = self.places();
         let axis = self.axis(&places);
-        let mut scene = Scene::new(WIDTH, HEIGHT);
+        let mut scene = Scene::new(places.width(), HEIGHT);
         self.write_head(&mut scene);
         write_axis(&mut scene, &axis);
         self.write_tree(&mut scene, &places, &axis);
-        self.write_caption(&mut scene, places.leaves);
+        self.write_caption(&mut scene, &places);
         let spot = |leaf: usize| {
             let x = self.x(&places, leaf);
             let y = axis.place(self.reward(leaf));
             LeafSpot { leaf, x, y }
         };
+        let name = format!(
+            "Barrier tree of {}: {}",
+            self.title,
+            leaves(self.tree.leaves.len())
+        );
         let leaves = (0..self.tree.leaves.len()).filter(|&leaf| places.drawn[leaf]);
         TreeSketch {
-            svg: SvgBackend.render_scene(&scene),
-            size: [WIDTH, HEIGHT],
+            svg: figure::named(&SvgBackend.render_scene(&scene), &name),
+            size: [places.width(), HEIGHT],
             leaves: leaves.map(spot).collect(),
         }
     }
@@ -116,7 +130,7 @@ impl Drawing<'_> {
     /// From the left, in pixels.
     fn x(&self, places: &NodePlaces, number: usize) -> f64 {
         let [left, right, ..] = MARGINS;
-        let (width, spacing) = (WIDTH - left - right, places.spacing());
+        let (width, spacing) = (places.width() - left - right, places.spacing());
         let start = left + (width - spacing * places.leaves as f64) / 2.0;
         start + spacing * places.x[number]
     }
@@ -302,8 +316,8 @@ impl Drawing<'_> {
         }
     }
 
-    fn write_caption(&self, scene: &mut Scene, drawn: usize) {
-        let tree = self.tree;
+    fn write_caption(&self, scene: &mut Scene, places: &NodePlaces) {
+        let (tree, drawn) = (self.tree, places.leaves);
         let codes = grouped(&tree.codes.to_string());
         let what = match self.orbits {
             true => format!(
@@ -318,17 +332,15 @@ impl Drawing<'_> {
                 format!(", {drawn} of {all} leaves drawn: an optimum, then the highest barriers")
             }
         };
-        let spacing = (WIDTH - MARGINS[0] - MARGINS[1]) / drawn.max(1) as f64;
-        let numbers = match spacing >= LABELLED {
-            true => " The number on a leaf is how many codes it has.",
-            false => "",
-        };
-        let read = format!(
-            "Two leaves meet at the reward to which one must fall on the way from one to the other.{numbers}"
-        );
-        let lines = [format!("{what}{shown}"), read];
-        for (y, said) in [HEIGHT - 34.0, HEIGHT - 15.0].into_iter().zip(lines) {
+        let read = "Two leaves meet at the reward to which one must fall on the way from one to the other.";
+        let mut lines = vec![format!("{what}{shown}"), read.to_owned()];
+        if places.spacing() >= LABELLED {
+            lines.push("The number on a leaf is how many codes it has.".to_owned());
+        }
+        let mut y = HEIGHT - 15.0 - 19.0 * (lines.len() - 1) as f64;
+        for said in lines {
             text(scene, MARGINS[0], y, TextAnchor::Start, SIZE, said);
+            y += 19.0;
         }
     }
 }
@@ -348,7 +360,7 @@ fn write_axis(scene: &mut Scene, axis: &RewardAxis) {
     for tick in ticks {
         let y = axis.place(tick);
         line(scene, [left - 5.0, y], [left, y], BLACK, 1.0);
-        line(scene, [left, y], [WIDTH - right, y], "#eeeeee", 1.0);
+        line(scene, [left, y], [scene.width - right, y], "#eeeeee", 1.0);
         let label = format!("{tick:.decimals$}");
         text(scene, left - 9.0, y + 4.5, TextAnchor::End, SIZE, label);
     }
