@@ -12,7 +12,7 @@ use std::time::Instant;
 const STYLE: &str = include_str!("site/style.css");
 
 /// The picture of the README in whose place the explorer itself stands.
-const PICTURE: &str = "docs/explore.png";
+const PICTURE: &str = "docs/pictures/first.svg";
 
 /// Runs `cargo xtask site`, with the directory of a reproduction whose report is shown, or without.
 pub fn run(reproduction: Option<&str>) -> Result<(), Failure> {
@@ -99,7 +99,8 @@ fn landing(site: &Path, report: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts files of the repository that pages link to where these expect them: the site is laid out as the repository is.
+/// Puts files of the repository that pages link to where these expect them: the site is laid
+/// out as the repository is.
 fn lend(site: &Path) -> Result<(), String> {
     for path in links::missing(site)? {
         let (from, to) = (root().join(&path), site.join(&path));
@@ -213,7 +214,8 @@ const EXPLORER: &str = "<iframe src=\"explorer/index.html\" title=\"The explorer
                         loading=\"lazy\"></iframe><br><a href=\"explorer/index.html\">The explorer on a page of its own</a>: \
                         it computes in your browser and needs no installation.";
 
-/// Where on the site something of the repository is: pages of `docs/` in the book, other files where they are.
+/// Where on the site something of the repository is: pages of `docs/` in the book, other files
+/// where they are.
 fn place<'a>(link: &str) -> CowStr<'a> {
     let (path, place) = link.split_once('#').unwrap_or((link, ""));
     if path.contains(':') || path.is_empty() {
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn links_of_the_readme_lead_to_pages_of_the_site() {
-        let readme = "![x](docs/explore.png)\n![tree](docs/pictures/tree.svg) [a](docs/a.md#b) [c](BENCHMARKS.md) \
+        let readme = "![x](docs/pictures/first.svg)\n![tree](docs/pictures/tree.svg) [a](docs/a.md#b) [c](BENCHMARKS.md) \
                       [d](LICENSE-MIT) [e](https://example.org/docs/e.md)";
         let page = page(readme, false);
         for part in [
@@ -260,7 +262,7 @@ mod tests {
             assert!(page.contains(part), "{part}: {page}");
         }
         assert!(
-            !page.contains("explore.png") && !page.contains("report/"),
+            !page.contains("first.svg") && !page.contains("report/"),
             "{page}"
         );
     }

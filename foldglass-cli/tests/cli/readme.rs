@@ -117,14 +117,19 @@ fn sessions(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_outputs_that_the_readme_shows_are_those_of_its_commands() {
+fn the_outputs_that_the_first_pages_show_are_those_of_their_commands() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let readmes = ["README.md", "foldglass-cli/README.md"];
-    let [first, of_crate] =
-        readmes.map(|file| sessions(&fs::read_to_string(root.join(file)).unwrap()));
-    assert!(first.len() >= 2, "{first:?}");
-    assert!(!of_crate.is_empty());
-    for (command, shown) in first.into_iter().chain(of_crate) {
+    let pages = [
+        "README.md",
+        "foldglass-cli/README.md",
+        "docs/introduction.md",
+    ];
+    let shown = pages.map(|file| sessions(&fs::read_to_string(root.join(file)).unwrap()));
+    assert!(
+        shown.iter().all(|sessions| !sessions.is_empty()),
+        "{shown:?}"
+    );
+    for (command, shown) in shown.into_iter().flatten() {
         let words = command.split_whitespace().skip(1);
         let output = Command::new(env!("CARGO_BIN_EXE_foldglass"))
             .args(words)
