@@ -184,6 +184,7 @@ mod tests {
     use super::super::records::Records;
     use super::super::stated::Entry;
     use super::*;
+    use crate::report::figure::panel::COLUMN;
 
     #[test]
     fn every_number_of_the_paper_is_measured_once() {
@@ -241,5 +242,36 @@ mod tests {
         places.sort_unstable();
         assert_eq!(places, (1..=ALL.len()).collect::<Vec<_>>());
         assert!(BEYOND.iter().all(|item| item.about.is_none()));
+    }
+
+    /// The widths of the panels of a drawing: those within it, or its own.
+    fn panel_widths(svg: &str) -> Vec<f64> {
+        let mut widths = svg.split("<svg ").skip(1).map(|tag| {
+            let tag = tag.split('>').next().unwrap();
+            let width = tag.split("width=\"").nth(1).unwrap();
+            width.split('"').next().unwrap().parse().unwrap()
+        });
+        let own = widths.next().unwrap();
+        let within: Vec<f64> = widths.collect();
+        if within.is_empty() { vec![own] } else { within }
+    }
+
+    #[test]
+    fn every_panel_of_every_figure_is_one_column_wide() {
+        let records = Records::planned(Scale::Full);
+        let mut figures = 0;
+        for item in all().chain(at(Scale::Quick)) {
+            let Some(figure) = &item.figure else {
+                continue;
+            };
+            let widths = panel_widths(&(figure.draw)(&records, Scale::Full));
+            assert!(
+                widths.iter().all(|width| *width <= COLUMN.size[0]),
+                "{}: {widths:?}",
+                item.label
+            );
+            figures += 1;
+        }
+        assert!(figures >= 16, "{figures}");
     }
 }

@@ -1,15 +1,16 @@
-//! Draws the figures of the items beyond the paper: panels side by side, a legend in each.
+//! Draws the figures of the items beyond the paper: panels of one column's width side by side, each curve named at its end.
 
-use kuva::prelude::{LegendEntry, LinePlot, Plot, ScatterPlot, TickFormat};
+use kuva::prelude::{LinePlot, Plot, ScatterPlot, TickFormat};
 use kuva::render::render::{Scene, TextAnchor};
 
-use crate::report::figure::panel::{self, Frame};
-use crate::report::figure::{self, Look, PLAIN, PlotPoint, legend, text};
+use crate::report::figure::panel::{self, TITLED};
+use crate::report::figure::{self, GREY, Look, PlotPoint};
 
-const FRAME: Frame = Frame {
-    size: [600.0, 400.0],
-    margins: [75.0, 195.0, 45.0, 60.0],
-};
+/// The room of a character of a curve's name, and the most that all of a name have.
+const CHARACTER: f64 = 5.6;
+const WIDEST: f64 = 150.0;
+/// The height of a note below the axes.
+const LINE: f64 = 13.0;
 
 /// How a curve is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub enum CurveStyle {
 
 /// A curve of a panel.
 pub struct PanelCurve {
-    /// Its name in the legend; none leaves it out.
+    /// Its name, which stands at its last point; none leaves it out.
     pub label: Option<String>,
     /// Its colour and marker.
     pub look: Look,
@@ -87,7 +88,7 @@ pub struct PanelSpec {
     pub y: PanelAxis,
     /// What is drawn.
     pub curves: Vec<PanelCurve>,
-    /// What a reader should know, a line each, below the legend.
+    /// What a reader should know, a line each, below the axes.
     pub notes: &'static [&'static str],
 }
 
@@ -100,24 +101,28 @@ impl PanelAxis {
 }
 
 impl PanelSpec {
-    fn scene(&self) -> Scene {
-        let ([width, _], [_, right, top, _]) = (FRAME.size, FRAME.margins);
-        let named = self.curves.iter().filter_map(|curve| {
-            let label = curve.label.as_deref()?;
-            Some(legend(label, curve.look))
-        });
-        let named: Vec<LegendEntry> = named.collect();
-        let below = top + 20.0 * named.len() as f64 + 35.0;
-        let place = [width - right + 12.0, top];
+    /// The panel; all panels of a page have room for as many notes.
+    fn scene(&self, notes: usize) -> Scene {
+        let named: Vec<(String, f64, &'static str)> = (self.curves.iter())
+            .filter_map(|curve| {
+                let last = curve.points.last()?;
+                let y = last.y.clamp(self.y.ends[0], self.y.ends[1]);
+                Some((curve.label.clone()?, y, curve.look.colour))
+            })
+            .collect();
+        let longest = named.iter().map(|(name, ..)| name.chars().count()).max();
+        let room = 16.0 + CHARACTER * longest.unwrap_or(0) as f64;
+        let frame = TITLED.right(room.min(WIDEST));
         let title = self.title.clone();
-        let mut scene = panel::Panel::new(title, FRAME, self.x.drawn(), self.y.drawn())
+        let mut scene = panel::Panel::new(title, frame, self.x.drawn(), self.y.drawn())
             .plots(self.curves.iter().flat_map(PanelCurve::plots))
-            .legend(named, place, right - 20.0)
+            .name_ends(named)
             .scene();
         for (number, note) in self.notes.iter().enumerate() {
-            let place = [width - right + 14.0, below + 17.0 * number as f64];
-            text(&mut scene, place, TextAnchor::Start, PLAIN, *note);
+            let place = [frame.margins[0], scene.height + LINE * (number + 1) as f64];
+            figure::small(&mut scene, place, TextAnchor::Start, GREY, *note);
         }
+        scene.height += LINE * (notes + 1) as f64;
         scene
     }
 }
@@ -134,6 +139,8 @@ pub fn apart(mut curves: Vec<PanelCurve>, step: f64) -> Vec<PanelCurve> {
 
 /// The panels, two per row, as SVG.
 pub fn page(panels: &[PanelSpec]) -> String {
-    let scenes: Vec<Scene> = panels.iter().map(PanelSpec::scene).collect();
+    let notes = panels.iter().map(|panel| panel.notes.len()).max();
+    let scene = |panel: &PanelSpec| panel.scene(notes.unwrap_or(0));
+    let scenes: Vec<Scene> = panels.iter().map(scene).collect();
     panel::grid(&scenes, 2)
 }

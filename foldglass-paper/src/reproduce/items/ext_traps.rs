@@ -393,7 +393,7 @@ fn panel(
             .filter(|&n| law(n, m) > 0)
             .map(|n| point(n, law(n, m)));
         curves.push(PanelCurve {
-            label: None,
+            label: Some(format!("m = {m}")),
             look,
             drawn: CurveStyle::Line,
             points: line.collect(),
@@ -403,7 +403,7 @@ fn panel(
             Some(point(*n, *counts.get(m - 1)?))
         });
         curves.push(PanelCurve {
-            label: Some(format!("m = {m}")),
+            label: None,
             look,
             drawn: CurveStyle::Marks,
             points: marks.collect(),

@@ -1,17 +1,14 @@
-//! fig:temperature_untied (a): greedy reward against tau, seven classes, and beside it the table of
-//! resets.
+//! fig:temperature_untied (a): greedy reward against tau on seven classes.
 
-use foldglass::support::stats::{Proportion, Summary};
 use kuva::prelude::TickFormat;
-use kuva::render::render::{Scene, TextAnchor};
+use kuva::render::render::Scene;
 
 use super::regulator::{self, RegulatorQuantity, RegulatorRuns, points, scan, scan_numbers};
-use crate::report::figure::panel::{Axis, Frame, Panel, svg};
-use crate::report::figure::{
-    self, BLACK, BOLD, LOOKS, PLAIN, PlotPoint, WIDTH, legend, power_of_ten, text,
+use crate::report::figure::panel::{Axis, Frame, Panel, TITLED, grid};
+use crate::report::figure::{self, GREY, LOOKS, PlotPoint};
+use crate::reproduce::classes::{
+    ClassId, PARITY, QG, QG03, QG11_3456, QG21_345, QG21_456, UNTIED, Z5,
 };
-use crate::report::{Cell, INTERVAL_LEVEL};
-use crate::reproduce::classes::{ClassId, UNTIED};
 use crate::reproduce::item::{About, Item, Number, RecordFigure};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::Need;
@@ -68,28 +65,55 @@ fn measure(records: &Records) -> Vec<Number> {
     list
 }
 
-const FRAME: Frame = Frame {
-    size: [WIDTH, 570.0],
-    margins: [75.0, 395.0, 60.0, 65.0],
-};
+/// Room for the names of the classes.
+const FRAME: Frame = TITLED.right(108.0);
 
-/// What is added below for the caption.
-const BELOW: f64 = 30.0;
+/// The panels: a title, the ends and the step of the axis of rewards, and classes with their names there.
+const PANELS: [(&str, [f64; 3], &[(ClassId, &str)]); 2] = [
+    (
+        "one length",
+        [0.1, 1.05, 0.1],
+        &[
+            (PARITY, "parity T = 10"),
+            (Z5, "Z_5 T = 8"),
+            (QG, "quasigroup T = 8"),
+            (QG03, "same, (0,3) T = 7"),
+        ],
+    ),
+    (
+        "quasigroup, several lengths",
+        [0.83, 1.01, 0.02],
+        &[
+            (QG21_345, "(2,1) T = 3,4,5"),
+            (QG11_3456, "(1,1) T = 3,4,5,6"),
+            (QG21_456, "(2,1) T = 4,5,6"),
+        ],
+    ),
+];
 
-/// Where what stands beside the axes begins.
-const BESIDE: f64 = WIDTH - 375.0;
-
-/// The figure as SVG.
+/// The figure as SVG: classes of one length beside those of several.
 fn draw(records: &Records, scale: Scale) -> String {
-    let curves = UNTIED.into_iter().zip(LOOKS);
-    let mut plots = Vec::new();
-    for (class, look) in curves.clone() {
+    let panels = PANELS.map(|(title, axis, classes)| panel(records, scale, title, axis, classes));
+    grid(&panels, 2)
+}
+
+fn panel(
+    records: &Records,
+    scale: Scale,
+    title: &str,
+    [low, high, step]: [f64; 3],
+    classes: &[(ClassId, &str)],
+) -> Scene {
+    let (mut plots, mut names) = (Vec::new(), Vec::new());
+    for (&(class, short), look) in classes.iter().zip(LOOKS) {
+        let points = points(&scan(records, class));
+        names.extend(
+            points
+                .last()
+                .map(|point| (short.to_owned(), point.y, look.colour)),
+        );
         let named = |point: &PlotPoint| format!("{}, τ = {}", class.name, figure::tau(point.x));
-        plots.extend(figure::curve_named(
-            &points(&scan(records, class)),
-            look,
-            named,
-        ));
+        plots.extend(figure::curve_named(&points, look, named));
         plots.push(figure::paper_marks(regulator::stated_means(class), 6.0));
     }
     let smoke = if scale == Scale::Smoke {
@@ -97,86 +121,20 @@ fn draw(records: &Records, scale: Scale) -> String {
     } else {
         ""
     };
-    let title = format!("(a) Tabular RLVR on the untied classes{smoke}");
-    let reward = Axis::new("greedy reward", [0.1, 1.05])
-        .every(0.1)
-        .written(TickFormat::Fixed(1));
-    let entries = curves
-        .map(|(class, look)| legend(class.name, look))
-        .chain([legend("the paper’s means", figure::PAPER)]);
-    let [left, _, top, _] = FRAME.margins;
-    let mut scene = Panel::new(title, FRAME, Axis::of_powers("τ", [-15.5, -1.5]), reward)
+    let tau = Axis::of_powers("temperature τ", [-15.5, -1.5]).every(3.0);
+    let reward = Axis::new("greedy reward", [low, high])
+        .every(step)
+        .written(TickFormat::Fixed(2));
+    Panel::new(format!("{title}{smoke}"), FRAME, tau, reward)
         .plots(plots)
-        .legend(entries.collect(), [BESIDE, top], WIDTH - BESIDE - 15.0)
-        .scene();
-    scene.height += BELOW;
-    table(&mut scene, records);
-    let said = format!(
-        "Points are means over independent runs, bars their {} % intervals.",
-        100.0 * INTERVAL_LEVEL
-    );
-    let place = [left, scene.height - 12.0];
-    text(&mut scene, place, TextAnchor::Start, PLAIN, said);
-    svg(&scene)
-}
-
-/// The height of a row of the table.
-const ROW: f64 = 21.0;
-
-/// The table of resets, below the legend.
-fn table(scene: &mut Scene, records: &Records) {
-    let top = FRAME.margins[2] + 235.0;
-    let ends = [BESIDE, BESIDE + 240.0, BESIDE + 308.0, BESIDE + 360.0];
-    let mut line = |number: usize, style, entries: [String; 4]| {
-        let y = top + ROW * number as f64;
-        for (column, entry) in entries.into_iter().enumerate() {
-            let anchor = if column == 0 {
-                TextAnchor::Start
-            } else {
-                TextAnchor::End
-            };
-            text(scene, [ends[column], y], anchor, style, entry);
-        }
-    };
-    line(
-        0,
-        BOLD,
-        ["with resets", "reward", "at 1", "τ"].map(str::to_owned),
-    );
-    for (number, class) in UNTIED.into_iter().enumerate() {
-        line(number + 1, PLAIN, resets_row(records, class));
-    }
-    let rule = top + 6.0;
-    figure::line(scene, [ends[0], rule], [ends[3], rule], BLACK, 1.0);
-    let said = [
-        "2 % of the cells redrawn every 10 iterations,",
-        "100 times, then undisturbed",
-    ];
-    for (number, said) in said.into_iter().enumerate() {
-        let y = top + ROW * 8.0 + 4.0 + 17.0 * number as f64;
-        text(scene, [ends[0], y], TextAnchor::Start, PLAIN, said);
-    }
-}
-
-/// The class, its mean with resets, the runs at 1 and the temperatures.
-fn resets_row(records: &Records, class: ClassId) -> [String; 4] {
-    let sample = records.ends(RESETS, class.id, "", None);
-    let mean = Summary::of(&sample.rewards).map_or("-".to_owned(), |s| format!("{:.4}", s.mean));
-    let at_one = Cell::CountOf(Proportion {
-        successes: sample.ones,
-        trials: sample.rewards.len() as u64,
-    });
-    let taus = records.temperatures(RESETS, class.id);
-    let taus: Vec<String> = taus.into_iter().map(tau_text).collect();
-    [class.name.to_owned(), mean, at_one.text(), taus.join(", ")]
-}
-
-fn tau_text(tau: f64) -> String {
-    if tau == 0.0 {
-        "0".to_owned()
-    } else {
-        power_of_ten(tau.log10())
-    }
+        .name_ends(names)
+        .label(
+            "crosses: the paper’s means",
+            [-15.2, low + 0.04 * (high - low)],
+            GREY,
+            false,
+        )
+        .scene()
 }
 
 #[cfg(test)]
@@ -184,21 +142,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_is_no_power_of_ten() {
-        assert_eq!(
-            (tau_text(1e-10), tau_text(0.0)),
-            ("10⁻¹⁰".to_owned(), "0".to_owned())
-        );
+    fn a_figure_without_records_has_its_axes_and_the_paper_s_values() {
+        let svg = draw(&Records::planned(Scale::Full), Scale::Full);
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        // Eighteen numbers of tab:regulator, and two of its caption.
+        assert_eq!(svg.matches("the paper: ").count(), 20);
     }
 
     #[test]
-    fn a_figure_without_records_has_its_axes_and_legend() {
-        let svg = draw(&Records::planned(Scale::Full), Scale::Full);
-        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-        for class in UNTIED {
-            assert!(svg.matches(class.name).count() >= 2, "{class}");
-        }
-        // Eighteen numbers of tab:regulator, and two of its caption.
-        assert_eq!(svg.matches("the paper: ").count(), 20);
+    fn every_untied_class_is_in_a_panel() {
+        let drawn: Vec<ClassId> = (PANELS.iter().flat_map(|(.., classes)| *classes))
+            .map(|(class, _)| *class)
+            .collect();
+        assert_eq!(drawn.len(), UNTIED.len());
+        assert!(UNTIED.iter().all(|class| drawn.contains(class)));
     }
 }
