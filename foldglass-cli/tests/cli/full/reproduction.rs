@@ -5,6 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use super::{axe, chromium};
 use crate::claims::{assert_no_contradiction, verdicts};
 use crate::reproduce::assert_well_formed;
 #[cfg(unix)]
@@ -110,6 +111,7 @@ fn the_headline_results_are_all_judged_and_each_has_a_figure() {
     }
     assert_eq!(text.text.matches("HOLDS").count(), 7, "{}", text.text);
     assert!(!text.text.contains("cannot tell"), "{}", text.text);
+    legible(&scratch);
     // A report of it is made again from its records alone.
     let again = scratch.json(&words("report reproduction-quick"));
     assert_eq!(again["agree"], report["agree"]);
@@ -121,6 +123,30 @@ fn the_headline_results_are_all_judged_and_each_has_a_figure() {
         (&"quick".into(), &"reproduction-quick".into())
     );
     assert_no_contradiction(&verdicts(&claims));
+}
+
+/// Nothing serious for axe in the report of the headlines, folded and unfolded, on a desk and on a phone.
+fn legible(scratch: &Scratch) {
+    let (Some(browser), Some(script)) = (chromium::installed(), axe::script()) else {
+        return;
+    };
+    let page = scratch.path().join("reproduction-quick/report/index.html");
+    let page = fs::canonicalize(page).unwrap();
+    let mut chromium = chromium::Chromium::start(browser, scratch.path());
+    for (width, scheme) in [(1280, "light"), (390, "dark")] {
+        chromium.size(width, 900);
+        chromium.prefer(&[("prefers-color-scheme", scheme)]);
+        chromium.open(&format!("file://{}", page.display()));
+        axe::check(&mut chromium, &script, &format!("the headlines at {width}"));
+        chromium.evaluate(
+            "document.querySelectorAll('details').forEach((one) => { one.open = true; })",
+        );
+        axe::check(
+            &mut chromium,
+            &script,
+            &format!("the headlines unfolded at {width}"),
+        );
+    }
 }
 
 /// What is decided does not depend on whether the directory can be written to.

@@ -1,6 +1,6 @@
 //! Follows the story that the page opens on, act by act, on a desk and on a phone, and looks at each act with axe.
 
-use super::walk::{STILL, Server, Walk};
+use super::walk::{STILL, Server, Walk, foldglass};
 use crate::full::{axe, chromium};
 use crate::support::Scratch;
 
@@ -26,6 +26,46 @@ fn the_page_opens_on_the_story_and_every_act_waits_for_the_visitor() {
     }
     let none: [String; 0] = [];
     assert_eq!(walk.browser.complaints, none);
+}
+
+#[test]
+fn records_and_dialogs_have_nothing_serious_for_axe() {
+    let Some(browser) = chromium::installed() else {
+        return;
+    };
+    let Some(script) = axe::script() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let study = "name = \"mine\"\n[[class]]\nid = \"p\"\ntask = \"parity\"\nlengths = 3\n\
+                 [[dynamics]]\nkind = \"cavi\"\ntau = [1e-6, 1e-2]\nruns = 3\niterations = 30\nkeep_code = true\n";
+    std::fs::write(scratch.path().join("study.toml"), study).unwrap();
+    foldglass(&["run", "study.toml", "--quiet"], scratch.path());
+    let server = Server::start(&["mine"], scratch.path());
+    let mut walk = Walk::begin(browser, &server, &scratch);
+    for (width, height, scheme) in [(1280, 800, "light"), (390, 844, "dark")] {
+        walk.browser.size(width, height);
+        walk.browser
+            .prefer(&[STILL, ("prefers-color-scheme", scheme)]);
+        walk.browser.open("about:blank");
+        let address = server.address.clone();
+        walk.browser.open(&address);
+        walk.browser
+            .wait_for("document.querySelectorAll('#records-plot .point').length === 2");
+        walk.browser.click("#records-plot .point");
+        walk.browser
+            .wait_for("document.querySelectorAll('#runs tbody tr').length === 3");
+        walk.act("records", &script, width);
+        for dialog in ["class", "help"] {
+            walk.browser
+                .evaluate(&format!("document.getElementById('{dialog}-open').click()"));
+            walk.browser
+                .wait_for("document.querySelector('dialog[open]') !== null");
+            walk.act(dialog, &script, width);
+            walk.browser
+                .evaluate("document.querySelector('dialog[open]').close()");
+        }
+    }
 }
 
 impl Walk {
@@ -71,6 +111,7 @@ fn story(walk: &mut Walk, script: &str, width: u32) {
     walk.next("Show the way");
     walk.wait_for_text("tour-do", "Play the");
     let moves = walk.count("#escape-body .move");
+    assert_eq!(moves, 31, "the picture of README.md has this number");
     walk.wait_for_text("tour-do", &format!("the {moves} changes"));
     walk.browser.click("#tour-do");
     // Played to its end by the visitor's own hand, which is faster.
