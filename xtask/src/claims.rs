@@ -74,6 +74,12 @@ pub fn process() -> Result<(), Failure> {
     written_by_test("process", test, ("FOLDGLASS_PROCESS", "write"))
 }
 
+/// Runs `cargo xtask reference`: the test that compares docs/reference.md with the help of the program writes it.
+pub fn reference() -> Result<(), Failure> {
+    let test = "the_reference_in_the_book";
+    written_by_test("reference", test, ("FOLDGLASS_REFERENCE", "write"))
+}
+
 /// Runs a test of the command line, which writes what it else compares.
 fn written_by_test(
     command: &str,

@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `schemas`, `wheel`, `workflows`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `reference`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `schemas`, `wheel`, `workflows`.
 
 mod architecture;
 mod attack;
@@ -61,6 +61,7 @@ usage: cargo xtask <command>
   copies                         writes the copies of licences, records and errata that lie in the crates
   errata [--long]                writes results/errata.json and docs/errata.md: the numbers of docs/templates/errata.md from
                                  commands, records and results/claims.json; --long also runs commands that take minutes again
+  reference                      writes docs/reference.md: the help of every command
   process                        writes the tables of docs/process.md from `reproduce ext:process`; two minutes of processor
                                  time";
 
@@ -96,13 +97,14 @@ fn main() -> ExitCode {
         Some(("features", [])) => features::run(),
         Some(("errata", rest)) => claims::errata(rest).and_then(|()| copies::run()),
         Some(("process", [])) => claims::process(),
+        Some(("reference", [])) => claims::reference(),
         Some(("copies", [])) => copies::run(),
         Some(("schemas", [])) => test::write_schemas(),
         Some(("wheel", [])) => wheel::run(),
         Some(("workflows", [])) => workflows::run(),
         Some((
             name @ ("architecture" | "book" | "copies" | "explorer" | "features" | "page"
-            | "process" | "schemas" | "wheel" | "workflows"),
+            | "process" | "reference" | "schemas" | "wheel" | "workflows"),
             [extra, ..],
         )) => Err(Failure::Usage(format!(
             "{name} takes no argument, got {extra:?}"

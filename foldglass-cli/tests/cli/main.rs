@@ -34,6 +34,7 @@ mod process;
 #[cfg(unix)]
 mod readme;
 mod records;
+mod reference;
 mod reinforce;
 mod report;
 mod reproduce;

@@ -22,14 +22,16 @@ def answer(command: str, *arguments: str, progress: ProgressLike = True, **flags
         command: The command, such as ``"enumerate"``.
         arguments: Arguments as the shell has them.
         progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
-        flags: Flags as keywords, with underscores for dashes; ``True`` is a flag without a value, a list several
-            values with commas, ``None`` and ``False`` nothing.
+        flags: The flags of the command as keywords, without the leading dashes and with underscores: ``max_codes=1000``
+            is ``--max-codes 1000``. ``docs/reference.md`` and ``foldglass COMMAND --help`` list them with their accepted
+            values; one that the command does not have is an error, which names the nearest. ``True`` is a flag without a
+            value (``tied=True``), a list is several values (``lengths=[3, 4]``), and ``None`` or ``False`` leaves the flag out.
 
     Returns:
         The object that ``--json`` prints.
 
-    >>> answer("parity", lengths=8, progress=False)["command"]
-    'parity'
+    >>> answer("enumerate", task="parity", lengths=6, inputs="markov:9/10", progress=False)["traps"]
+    '160'
     """
     return ask(command, [*arguments, *flags_of(flags)], progress)
 
