@@ -236,7 +236,9 @@ impl Measured {
             });
         }
         let compared = table::peer_table(&comparisons);
-        Ok(format!("{head} {PEERS_NOTE}\n\n{compared}\n{own}"))
+        Ok(format!(
+            "{head} {PEERS_NOTE}\n\n{compared}\n<details>\n<summary>All benchmarks against their targets</summary>\n\n{own}\n</details>"
+        ))
     }
 }
 
