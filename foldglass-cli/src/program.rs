@@ -29,7 +29,7 @@ Three things to try:
   foldglass enumerate --task parity --lengths 6 --inputs markov:9/10
       all 4,194,304 codes of a small class: optima, local maxima, traps, barriers
 
-  foldglass cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 500 --runs 8
+  foldglass rlvr --task quasigroup --lengths 8 --tau 1e-10 --iterations 500 --runs 8
       tabular RLVR from eight random policies: where each one stops";
 
 /// How the program ends.

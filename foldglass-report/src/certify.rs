@@ -482,7 +482,8 @@ impl Report for Certified {
         writeln!(out, "\n{}", WORDS.map(count).join(", "))?;
         writeln!(
             out,
-            "(certified: a trap; escapes: changes that never lower J lead to a higher reward; bounded: not decided)"
+            "(certified: a trap; escapes: changes that never lower J lead to a higher reward; bounded: not decided.\n \
+             shelf: codes of this J that such changes reach; depth: changes to the furthest; neutral: single changes that keep J)"
         )?;
         if self.points.len() > 1 {
             writeln!(out)?;

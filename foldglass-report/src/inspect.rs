@@ -495,7 +495,10 @@ impl Report for Inspected {
         }
         writeln!(out)?;
         self.table().write_text(out)?;
-        writeln!(out)?;
+        writeln!(
+            out,
+            "a link: what a step does to the token before at one symbol; a cell (t, x, y): step, symbols seen, token before\n"
+        )?;
         writeln!(
             out,
             "cells: {} strictly defended, {} neutral, {} improvable, {} that no input consults",

@@ -14,7 +14,9 @@
 //!
 //! # Why there are three searches
 //!
-//! All of them walk the flows of one table, `reward::count`. They differ in what a code is to them:
+//! All of them count rewards by `reward::count`. [`shelf`] and [`barrier`] change one cell of a code at a time and recount
+//! its reward (`RewardCounter`); [`census`] and [`tree`] walk one table of flows (`flow::FlowTable`) through all codes. They
+//! differ in what a code is to them:
 //!
 //! - [`shelf`] and [`barrier`] go through any class, tied ones too, and keep every code as a change of an earlier
 //!   one: the list is the certificate that a checker reads. They share the list, the threads that look at changes,
@@ -31,8 +33,8 @@
 //! Prefixes are merged twice, by [`census`] and by the [density of states](crate::gibbs::density), in one table of
 //! rows. On correlated parity both find about as many classes, some 750,000 after ten of fourteen steps. But the
 //! census keeps every way to come to a class, since a change within the prefix depends on it, so it goes through all
-//! actions of a step. The density keeps numbers only, merges after every cell, and so leads through steps whose
-//! actions that could not be listed.
+//! actions of a step. The density keeps numbers only and merges after every cell, so it can go through steps that
+//! have too many actions to list.
 
 pub mod anatomy;
 pub mod barrier;

@@ -195,7 +195,7 @@ impl Report for CaviReport {
         let most = self.class.cells() as f64 * (self.class.q() as f64).ln();
         writeln!(
             out,
-            "entropy is summed over {} cells (at most {:.1}); the residual is the distance from a fixed point, \
+            "greedy is the code of the most probable tokens; entropy is summed over {} cells (at most {:.1});\nthe residual is the distance from a fixed point, \
              the largest |target - pi|\n",
             self.class.cells(),
             most

@@ -137,7 +137,7 @@ impl Cells {
         self.groups().write_text(out)?;
         writeln!(
             out,
-            "\n{} cells of {} symbols",
+            "\n{} cells of {} symbols; *: any symbol or token, SEP: nothing stands there",
             self.class.cells(),
             self.class.q()
         )

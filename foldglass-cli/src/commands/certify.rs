@@ -42,19 +42,19 @@ const SMALL: u64 = 1000;
 pub struct CertifyArgs {
     /// Code files, or any that hold codes: what `chain --json`, `cavi --json --keep-code` or
     /// `enumerate --traps` writes, records that keep codes; FILE#N for one of several, - for stdin;
-    /// bare {"actions":[..]} need the class flags; may be repeated. Of a policy it is the greedy code,
-    /// with ties drawn from the run's stream, that is certified
+    /// bare {"actions":[..]} need the class flags; may be repeated. A policy is certified by
+    /// its greedy code, with ties drawn from the run's stream
     #[arg(short, long, value_name = "FILE", required = true)]
     code: Vec<Source>,
     /// The most codes that the search of a shelf, or of a barrier, visits
     #[arg(long, alias = "cap", value_name = "N", default_value = "100000", value_parser = max_codes)]
     #[arg(allow_negative_numbers = true)]
     max_codes: usize,
-    /// Also print how far reward must fall below the shelf before a higher one can be reached: exact
-    /// where a flood of up to --max-codes codes ends, an upper bound with its path where it does not
+    /// Also print how far reward must fall below the shelf before a higher one can be reached:
+    /// exact if a search of up to --max-codes codes ends, else an upper bound with its path
     #[arg(long)]
     barrier: bool,
-    /// Print a row for every code, not for the first 20 alone
+    /// Print a row for every code, not only for the first 20
     #[arg(short, long)]
     list: bool,
     /// Write the verdicts, with all that `check` needs, to this file

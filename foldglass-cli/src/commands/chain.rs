@@ -355,7 +355,10 @@ impl Report for ChainReport {
             ),
             ("autocorrelation time", times),
         ];
-        summary::write(out, &quantities)?;
+        let known = quantities
+            .into_iter()
+            .filter(|(_, values)| !values.is_empty());
+        summary::write(out, &known.collect::<Vec<_>>())?;
         let count = series.records.len();
         writeln!(
             out,

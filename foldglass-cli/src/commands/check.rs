@@ -43,7 +43,7 @@ pub struct CheckArgs {
     /// Look at all single-cell changes of every code of a bounded shelf
     #[arg(long, conflicts_with = "sample")]
     all: bool,
-    /// Refuse to start what needs more memory than this, such as 4GiB [default: what is available]
+    /// Refuse to start what needs more memory than this, such as 4GiB [default: the available memory]
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
     max_memory: Option<Allowance>,

@@ -28,17 +28,17 @@ use crate::reproduce::{Records, ReproductionManifest, compare, items};
   foldglass claims --from reproduction
       Every statement of the paper with its verdict.
   foldglass claims --from reproduction --verdict contradicted
-      Only what is contradicted.")]
+      Only contradicted statements.")]
 pub struct ClaimsArgs {
-    /// The directory that `reproduce --out` left, whose records are read and where those of the
-    /// computations are put [default: reproduction, or
-    /// where there is none reproduction-quick or reproduction-smoke]
+    /// The directory that `reproduce --out` left, whose records are read; the command's own
+    /// records are added to it [default: reproduction, or else reproduction-quick or
+    /// reproduction-smoke]
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Small computations only, for a smoke test
     #[arg(long)]
     smoke: bool,
-    /// Run nothing: decide from the records that are there
+    /// Run nothing: decide from existing records
     #[arg(long)]
     records_only: bool,
     /// Only statements whose id or section contains this

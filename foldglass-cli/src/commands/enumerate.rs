@@ -33,7 +33,7 @@ use crate::report::{Cell, Column, Format, Table};
   foldglass enumerate --task parity --lengths 6 --inputs markov:9/10
       All 4,194,304 codes: optima, local maxima, traps and their barriers.
   foldglass enumerate --task z:3 --lengths 3 --dry-run
-      What a count would take, before it is started.")]
+      Time and memory of a count, without starting it.")]
 pub struct EnumerateArgs {
     /// Count a change of the reward by up to this as none (exactly: 1e-6, 1/1000); traps are then
     /// not sought

@@ -148,7 +148,9 @@ fn stay(code: Code) -> Path {
 fn refuse(error: EscapeError) -> Error {
     match error {
         EscapeError::TooLarge(error) => error.into(),
-        error => Error::Usage(format!("{error}. --code with --search walks at random")),
+        error => Error::Usage(format!(
+            "{error}. For such classes use --code FILE --search, a random search"
+        )),
     }
 }
 

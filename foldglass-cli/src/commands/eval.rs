@@ -165,6 +165,10 @@ impl Report for EvaluationReport {
         if self.list {
             writeln!(out)?;
             self.write_list(out)?;
+            writeln!(
+                out,
+                "\nd: how often the cell is visited; dQ: d times the expected reward after each token; SEP: nothing stands there"
+            )?;
         }
         Ok(())
     }

@@ -42,21 +42,21 @@ pub struct ExploreArgs {
     /// The port to listen at, on 127.0.0.1 [default: a free one]
     #[arg(long, value_name = "N", value_parser = port, allow_negative_numbers = true)]
     port: Option<u16>,
-    /// Only print the address, open no browser
+    /// Print the address and do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// End when no page has been open for so many seconds
+    /// End when no page has been open for this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     #[arg(allow_negative_numbers = true)]
     idle: Duration,
     /// Keep running without open pages, until Ctrl-C
     #[arg(long, conflicts_with = "idle")]
     stay: bool,
-    /// Stop a computation that a page asked for after so many seconds
+    /// Stop a computation of a page after this many seconds
     #[arg(long, alias = "longest", value_name = "SECONDS", default_value = "10")]
     #[arg(value_parser = seconds, allow_negative_numbers = true)]
     time_limit: Duration,
-    /// Refuse a request whose head, or whose body, has not come after so many seconds
+    /// Refuse a request whose head or body has not arrived after this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     #[arg(allow_negative_numbers = true)]
     patience: Duration,

@@ -59,7 +59,7 @@ pub struct FamilyArgs {
     #[arg(short, long, value_name = "TAU", value_parser = warm, default_value = "0.01")]
     #[arg(allow_negative_numbers = true)]
     tau: f64,
-    /// Sweeps of a run that are averaged over, after a quarter as many that are not
+    /// Sweeps averaged, after a burn-in of a quarter as many
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "2000")]
     #[arg(allow_negative_numbers = true)]
     sweeps: u64,

@@ -25,7 +25,7 @@ const MOST_PAIRS: u128 = 100_000_000;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   foldglass inspect --code trap.json
-      What a code gets wrong, and why.
+      The wrong answers of a code, and their causes.
   foldglass inspect --code runs.json#3 --json
       The same as one JSON object.")]
 pub struct InspectArgs {
@@ -33,8 +33,8 @@ pub struct InspectArgs {
     /// {"actions":[..]} needs the class flags
     #[arg(short, long, value_name = "FILE")]
     code: Source,
-    /// Roll out all inputs that occur where there are at most so many, else so many of each length,
-    /// drawn from their law
+    /// Roll out all inputs if there are at most N, else N of each length, drawn from their
+    /// law
     #[arg(
         long,
         alias = "most-inputs",

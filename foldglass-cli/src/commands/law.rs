@@ -36,7 +36,7 @@ const CENSUS_SECONDS: f64 = 2.0;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   foldglass law traps --lengths 8 --inputs markov:9/10 --out trap.json
-      The number of traps of correlated parity, and one of them as a file.
+      The number of traps of correlated parity, and one trap as a file.
   foldglass law lengths --lengths 2,3,4 --length-weights 4,2,1
       Several lengths: these weights leave no trap.")]
 pub struct LawArgs {
@@ -299,7 +299,8 @@ impl Report for LawReport {
                 self.table(self.shown).write_text(out)?;
                 writeln!(
                     out,
-                    "\n--out writes a trap of the first row, for `certify`."
+                    "\npositions ignored: symbols that the answer does not depend on\n\
+                     --out writes a trap of the first row, for `certify`."
                 )
             }
             None => writeln!(out, "--all lists them by reward"),

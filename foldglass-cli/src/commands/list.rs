@@ -24,7 +24,7 @@ use crate::reproduce::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   foldglass list
-      What can be reproduced, and how long it takes here.
+      The items, and how long they take here.
   foldglass list reproduction
       Which of it is done in a directory.")]
 pub struct ListArgs {
@@ -97,7 +97,7 @@ impl ItemList {
         let mut table = Table::new(columns).rows(self.items.iter().map(row));
         let notes = [
             "Measured times are of all processors together; records of a GPU are committed in results/.",
-            "`foldglass reproduce ITEM ..` redoes items, without any all of them; what several need is done once.",
+            "`foldglass reproduce ITEM ..` runs the named items, or all; shared runs are made once.",
         ];
         table.notes.extend(notes.map(str::to_owned));
         table

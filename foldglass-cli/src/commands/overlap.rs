@@ -45,7 +45,7 @@ pub struct OverlapArgs {
     #[arg(short, long, alias = "replicas", value_name = "N", value_parser = runs)]
     #[arg(default_value = "16", allow_negative_numbers = true)]
     runs: usize,
-    /// Sweeps of each chain before anything is measured, and as many while it is
+    /// Sweeps of each chain before measuring, and the same number again while measuring
     #[arg(short = 'n', long, value_name = "N", value_parser = sweeps, default_value = "2000")]
     #[arg(allow_negative_numbers = true)]
     sweeps: u64,
@@ -361,8 +361,8 @@ impl Report for OverlapReport {
         writeln!(
             out,
             "\nan overlap is the share of inputs on which two independent codes emit the same token, up to the\n\
-             names of tokens before the last step; chains start at random codes, and where they do not reach\n\
-             the states of the Gibbs measure their overlaps are those of where they are"
+             names of tokens before the last step; chains start at random codes; if chains do not\n\
+             equilibrate, overlaps describe the states they reached"
         )
     }
 }

@@ -44,7 +44,7 @@ pub struct ReadBackArgs {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The longest length of its training, which sets positions under prefix-fixed and
-    /// causal-fixed [default: what the file says, else the longest of --lengths]
+    /// causal-fixed [default: from the file, else the longest of --lengths]
     #[arg(long, alias = "cap", value_name = "T", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     longest: Option<usize>,

@@ -29,33 +29,35 @@ pub use written::{ReproduceReport, Reproduced};
   foldglass reproduce tab:trapsexist ext:traps
       Two items alone.")]
 pub struct ReproduceArgs {
-    /// What to redo, by its LaTeX label: thm:escape, eq:parityZ, tab:equilibration, tab:shortfall, tab:regulator,
+    /// The items to run, by LaTeX label: thm:escape, eq:parityZ, tab:equilibration,
+    /// tab:shortfall, tab:regulator,
     /// fig:temperature_untied, tab:trapsexist, fig:trapsfixed, and from committed records of a GPU
     /// tab:containment, tab:escape, fig:temperature_untied_b, text:relabelling, text:cures
-    /// [default: all of these]; beyond the paper, and run only when named: ext:lengths, ext:traps,
+    /// [default: all of these]; beyond the paper, run only if named: ext:lengths, ext:traps,
     /// ext:capture, ext:sampled, ext:process, ext:networks-traps, or ext for the six
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<&'static [&'static Item]>,
-    /// The eight headline results alone, each with as many runs as the paper has, within half a
+    /// Only the eight headline results, each with as many runs as in the paper: half a
     /// minute on two cores
     #[arg(long, conflicts_with_all = ["full", "smoke", "items"])]
     quick: bool,
-    /// A smoke test of everything, for those who change the program: few seeds, short chains, too
-    /// little to judge the paper by
+    /// A smoke test of everything, for developers: few seeds and short chains, not enough
+    /// to judge the paper
     #[arg(long, conflicts_with = "full")]
     smoke: bool,
-    /// All of the traps of fig:trapsfixed [default: half of them, enough to judge by]; everything else
-    /// has the paper's own seeds, sweeps and iterations in any case. Resumes from what is there
+    /// All traps of fig:trapsfixed [default: half of them, which is enough for a verdict];
+    /// everything else always has the paper's seeds, sweeps and iterations. Resumes from
+    /// existing records
     #[arg(long)]
     full: bool,
-    /// The directory of records and figures; finished runs in it are not done again [default:
+    /// The directory of records and figures; finished runs in it are not repeated [default:
     /// reproduction, or reproduction-quick, or reproduction-smoke]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Run nothing: compare the records that an earlier `reproduce --out DIR` left
     #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "smoke", "full", "out", "dry_run"])]
     from: Option<PathBuf>,
-    /// Print what would be run, and for how long
+    /// Print the planned runs and the time they need
     #[arg(long)]
     dry_run: bool,
     /// The numbers to print [default: differing; all with --format]

@@ -32,7 +32,7 @@ pub struct RunArgs {
     /// The study: classes, dynamics, temperatures and numbers of runs, in TOML
     #[arg(value_name = "STUDY.toml")]
     study: PathBuf,
-    /// The directory of the records; finished runs in it are not done again [default: the study's
+    /// The directory of the records; finished runs in it are not repeated [default: the study's
     /// name]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -44,10 +44,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     #[arg(allow_negative_numbers = true)]
     checkpoint_every: Duration,
-    /// Print what would be done, how long it would take and how much memory, and write nothing
+    /// Print the planned runs, their time and memory, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Refuse to start what needs more memory than this, such as 4GiB [default: what is available]
+    /// Refuse to start what needs more memory than this, such as 4GiB [default: the available memory]
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
     max_memory: Option<Allowance>,

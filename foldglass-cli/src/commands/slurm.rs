@@ -44,8 +44,7 @@ pub struct SlurmArgs {
     /// The script, - for stdout [default: the name of the study, or of --out, with .sbatch]
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Tasks of the array, each of which does its share [default: as many as make a share last about
-    /// an hour]
+    /// Tasks of the array, each with a share of the work [default: shares of about an hour]
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     tasks: Option<usize>,
     /// Processors of a task, and so its threads
@@ -56,7 +55,7 @@ pub struct SlurmArgs {
     /// and resumes [default: twice the forecast of a share]
     #[arg(long, value_name = "TIME", value_parser = limits::time, allow_hyphen_values = true)]
     time: Option<TimeLimit>,
-    /// Memory of a task as sbatch reads it, such as 4G [default: what the cluster gives]
+    /// Memory of a task as sbatch reads it, such as 4G [default: the cluster's]
     #[arg(long, alias = "memory", value_name = "SIZE", value_parser = limits::memory)]
     #[arg(allow_negative_numbers = true)]
     mem: Option<Mebibytes>,

@@ -43,11 +43,11 @@ use tensorboard::{Events, Unwritten};
   foldglass train --task z:5 --task quasigroup --task parity --entropy 0,0.01,0.03,0.1,0.3,1 --runs 8 --out runs/temperature
       The paper's 144 networks; rerun the command to resume.")]
 pub struct TrainArgs {
-    /// The multiplication table, as elsewhere (z:5, parity, quasigroup, ..); given several times,
-    /// models of all of them [with --quick: z:5]
+    /// The multiplication table (z:5, parity, quasigroup, ..); may be repeated: models are
+    /// trained on each [with --quick: z:5]
     #[arg(long, value_name = "TASK", required_unless_present = "quick", value_parser = task)]
     task: Vec<String>,
-    /// Models of every task, coefficient and rate; their seeds are --seed, --seed + 1, ..
+    /// Models per task, coefficient and rate; their seeds are --seed, --seed + 1, ..
     #[arg(short, long, alias = "models", value_name = "N", default_value = "1", value_parser = count)]
     #[arg(allow_negative_numbers = true)]
     runs: u64,
@@ -78,8 +78,8 @@ pub struct TrainArgs {
     /// --record-every says
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
-    /// Write the weights at the end to this directory, one safetensors file per model; with --keep best
-    /// those of the best gate too
+    /// Write the weights at the end to this directory, one safetensors file per model; with
+    /// --keep best also those of the best gate
     #[arg(long, value_name = "DIR")]
     weights: Option<PathBuf>,
 }

@@ -64,7 +64,7 @@ pub struct ClassArgs {
     /// [default: uniform]
     #[arg(long, value_name = "LAW", value_parser = law)]
     inputs: Option<String>,
-    /// Refuse to start what needs more memory than this, such as 4GiB [default: what is available]
+    /// Refuse to start what needs more memory than this, such as 4GiB [default: the available memory]
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
     max_memory: Option<Allowance>,

@@ -19,10 +19,10 @@ pub struct DistillationArgs {
     /// Adam's rate [default: 3e-4]
     #[arg(long, value_name = "X", value_parser = above_zero, allow_hyphen_values = true)]
     learning_rate: Option<f64>,
-    /// The most updates of a network [default: 60000; for `barrier` 200000]
+    /// The most updates of a network [default: 60000]
     #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     steps: Option<u64>,
-    /// Compare networks with their codes every so many updates [default: 500, of `barrier` 100]
+    /// Compare networks with their codes every N updates [default: 500]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     every: Option<u64>,
     #[command(flatten)]

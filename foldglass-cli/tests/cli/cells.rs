@@ -65,7 +65,7 @@ t  x        y    cells
 3  * * SEP  *      125
 4  * * SEP  *      125
 
-1525 cells of 5 symbols
+1525 cells of 5 symbols; *: any symbol or token, SEP: nothing stands there
 "
     );
 }

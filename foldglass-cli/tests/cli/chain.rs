@@ -272,7 +272,7 @@ fn a_person_reads_a_summary_and_a_line_for_each_of_the_first_chains() {
     let run = scratch.run(&words.split(' ').collect::<Vec<_>>());
     let text = run.success();
     for part in [
-        "reward J              30     1   0",
+        "reward J             30     1   0",
         "J exactly 1: 30/30",
         "\n   19  1    1/1 ",
         "\nand 10 more; --json has all\n",

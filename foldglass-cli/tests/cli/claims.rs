@@ -301,7 +301,10 @@ fn the_documented_table_is_the_committed_one() {
     let results = distinct.iter();
     let results = results.filter(|claim| claim["matters"] == "result");
     let said = [
-        ("docs/claims.md", format!("states {} things", claims.len())),
+        (
+            "docs/claims.md",
+            format!("makes {} separate statements", claims.len()),
+        ),
         (
             "README.md",
             format!(

@@ -325,5 +325,5 @@ fn a_policy_of_a_wider_class_collapses_and_is_searched_from() {
         "policy.json",
         &json!({ "rows": vec![[0.5, 0.5]; 6] }).to_string(),
     );
-    refuses(&scratch, tied, &["untied", "--code with --search"]);
+    refuses(&scratch, tied, &["untied", "--code FILE --search"]);
 }

@@ -156,6 +156,8 @@ cell  t  x    y    action  d            dQ
    3  2  0    1    1       0            0           0
    4  2  1    0    1       0.5          0.25        0.25
    5  2  1    1    0       0            0           0
+
+d: how often the cell is visited; dQ: d times the expected reward after each token; SEP: nothing stands there
 ";
     let run = scratch.run(&[&flags[..], &["--list"]].concat());
     assert_eq!(run.success(), format!("{summary}{list}"));

@@ -76,7 +76,7 @@ const ACTS = [
       const { playing, chain, cavi, reached, stopped, over } = runsNow();
       const words = [
         "The task: multiply eight symbols from left to right. Only the last token is graded. ", h("span", { class: "worked" }, example),
-        " Both learners begin with the same random answers. Monte Carlo changes one cell at a time; RLVR follows the exact gradient of the reward J.",
+        " Both learners begin with the same random answers. Monte Carlo changes one cell at a time; RLVR updates a table of probabilities by exact sums over all inputs.",
       ];
       const first = reached === null ? `Monte Carlo is at J = ${number(chain?.reward.value ?? 0)}.` : `Monte Carlo reached J = 1 after ${plural(reached, "sweep")}.`;
       if (over && cavi?.greedy_reward) {
@@ -128,7 +128,7 @@ const ACTS = [
       const move = path.moves[path.at - 1];
       if (path.at === all) return { words: [...words, " No barrier held RLVR back. Monte Carlo drifts among codes of equal J until a change raises it; RLVR does not drift."], news: `${plural(all, "change")} later J = ${reward()}.`, label: "When are there traps?", act: () => go(3) };
       if (path.playing) return { words: [...words, ` Change ${path.at} of ${all}: J = ${bare(move?.reward.text ?? escaped.start_reward.text)}.`], news: "", label: "❚❚ Pause", act: () => path.toggle() };
-      return { words, news: `From J = ${bare(escaped.start_reward.text)} it takes ${plural(all, "change")}.`, label: path.at ? "▶ Go on" : `▶ Play the ${plural(all, "change")}`, act: () => path.toggle() };
+      return { words, news: `From J = ${bare(escaped.start_reward.text)} it takes ${plural(all, "change")}.`, label: path.at ? "▶ Resume" : `▶ Play the ${plural(all, "change")}`, act: () => path.toggle() };
     },
   },
   {

@@ -297,12 +297,12 @@ impl Reproduced {
         let chance = tested as f64 * LEVEL;
         writeln!(
             out,
-            "Rule: a test of both samples having one law (means: Welch; runs at 1, quantiles, maxima: Fisher)\n\
-             differs where p < {LEVEL}; by chance that is {chance:.1} of the {tested} tests. What has no chance in it agrees\n\
-             where it is equal. Cannot tell: fewer than half of the paper's runs, nothing of ours would have\n\
+            "Rule: we test whether both samples come from one distribution (means: Welch; runs at 1, quantiles, maxima:\n\
+             Fisher); p < {LEVEL} differs, which chance gives in {chance:.1} of the {tested} tests. Exact numbers agree\n\
+             if they are equal. Cannot tell: fewer than half of the paper's runs, nothing of ours would have\n\
              differed, our largest is above the paper's on a few runs, or the number is not the paper's own;\n\
-             --rows all says what would have differed. Intervals are at {} %. What differs by chance does not\n\
-             under another --seed (and --out). reference: an independent prototype, often with more seeds.\n\
+             --rows all says what would have differed. Intervals are at {} %. A chance difference should\n\
+             vanish with another --seed (and --out). reference: an independent prototype, often with more seeds.\n\
              {CHOICES}",
             100.0 * INTERVAL_LEVEL
         )
@@ -314,12 +314,12 @@ const CHOICES: &str = "Agreement comes after choices that the paper leaves open,
      law, the quench and the order of updates by block, the temperature of the tied class, the layout and\n\
      the gate of transformers (docs/errata.md).";
 
-const HEADLINES: &str = "A result holds where its first number agrees with the paper's. Numbers of runs agree unless a test of both samples\n\
-     having one law has p < 0.01 (docs/reproduce.md); exact numbers agree where they are equal. Every table and figure\n\
+const HEADLINES: &str = "A result holds where its first number agrees with the paper's. Numbers of runs agree unless a test that both samples\n\
+     come from one distribution has p < 0.01 (docs/reproduce.md); exact numbers agree where they are equal. Every table and figure\n\
      of the paper: foldglass reproduce";
 
-const SMOKE: &str = "SMOKE SCALE: few seeds and short chains. It shows that everything runs; it judges only what has no \
-     chance in it. Without --smoke, what the paper did is done.";
+const SMOKE: &str = "SMOKE SCALE: few seeds and short chains. It shows that everything runs; it judges only numbers \
+     without chance. Without --smoke the runs are those of the paper.";
 
 /// The first few of the names, each once.
 fn several(names: &[&str]) -> String {

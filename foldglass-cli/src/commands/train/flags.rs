@@ -146,7 +146,7 @@ pub struct TrainingArgs {
     standardise: bool,
     #[arg(long, value_name = "WHICH", value_parser = word::<Keep>)]
     keep: Option<Keep>,
-    /// The length of the test at the end [default: 8, or the longest length where that is less]
+    /// The length of the test at the end [default: 8, or the longest length if shorter]
     #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
     test_length: Option<usize>,
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]

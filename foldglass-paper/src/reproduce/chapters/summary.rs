@@ -22,7 +22,7 @@ pub fn chapter(comparison: &Comparison, items: &[&Compared], records: &Records) 
     if scale == Scale::Smoke {
         chapter = chapter.prose(
             "**Smoke scale**: few seeds and short chains. This page shows that everything runs; it judges only \
-             what has no chance in it.",
+             numbers without chance.",
         );
     }
     let matters = matters(comparison);
@@ -254,18 +254,18 @@ fn untold(items: &[&Compared]) -> String {
 /// How a number is judged.
 pub fn how_judged() -> Chapter {
     let text = format!(
-        "Both sides are samples. The test is that they have one law, at a level of {} %: Welch’s for means, \
+        "Both sides are samples. We test whether both come from one distribution, at a level of {} %: Welch’s for means, \
          Fisher’s exact one for numbers of runs, and for quantiles and maxima Fisher’s on how many of ours lie up \
-         to the stated value, or above it. What has no chance in it (counts of codes, exact rewards) agrees only if \
-         it is equal. Intervals are at {} %.\n\n\
+         to the stated value, or above it. Numbers without chance (counts of codes, exact rewards) agree only if \
+         they are equal. Intervals are at {} %.\n\n\
          *Would differ* has the outcomes of ours, nearest to the paper’s number, that the same test would have \
-         called a difference: a verdict without power is worth nothing. An effect (something against nothing) is tested \
+         called a difference. Agreement counts only if the test could have found a difference. An effect (something against nothing) is tested \
          as one: two means that agree one by one may differ in it. *Cannot tell* is said with fewer than half of \
          the paper’s runs, where nothing would have differed, where our largest is above the paper’s on too few runs, \
          and where the number is not the paper’s own: assumed in part, or stated of another quantity. *Reference* is an independent prototype, often \
          with more seeds.\n\n\
          In the tables a dot is our number, the line through it its interval, the stroke across the paper’s number. \
-         Items that share runs say so and count them once, but count their time each; what differs by chance does not under another `--seed`.",
+         Items that share runs say so and count them once, but count their time each. A chance difference should vanish with another `--seed`.",
         100.0 * LEVEL,
         100.0 * INTERVAL_LEVEL
     );

@@ -16,7 +16,7 @@ pub const SETTINGS: &[Setting] = &[
         "The length n at which the curriculum starts; lengths are uniform on 1..n [default: 1]")
         .earlier(&["start"]).value("T"),
     Setting::new("drawn", Accepts::Words,
-        "What a length is drawn for: sample, or batch (one length for all of it) [default: sample]").value("WHAT"),
+        "Draw a length per sample or per batch: sample or batch [default: sample]").value("WHAT"),
     Setting::new("gate", Accepts::Words, "How the gate's answers are decoded: greedy or sampled [default: greedy]")
         .value("DECODING"),
     Setting::new("gate_every", Accepts::Count, "Test at the gate every N updates [default: 20]"),
@@ -45,22 +45,22 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("adam", Accepts::Words, "Adam's beta1, beta2 and epsilon [default: 0.9,0.999,1e-8]")
         .value("B1,B2,EPS"),
     Setting::new("clip_norm", Accepts::Words,
-        "Scale a model's gradient down to this norm where it is longer [default: no clipping]").value("NORM"),
+        "Scale a longer gradient of a model down to this norm [default: no clipping]").value("NORM"),
     Setting::new("weight_decay", Accepts::NotNegative,
-        "AdamW's decay: every update takes this share times the rate off every weight [default: 0]"),
+        "AdamW's decay: every update lowers every weight by this share times the rate [default: 0]"),
     Setting::new("warm_up", Accepts::Natural, "Steps over which the rate rises linearly from 0 [default: 0]")
         .value("STEPS"),
     Setting::new("cosine", Accepts::Share,
         "After the warm-up, lower the rate by half a cosine to this share of it at the last step \
          [default: 1, a constant rate]"),
     Setting::new("entropy_decay", Accepts::Words,
-        "Move the entropy coefficient to a final value, which it has from a step on: linear:FINAL,STEPS or \
+        "Move the entropy coefficient to a final value, reached at step STEPS: linear:FINAL,STEPS or \
          geometric:FINAL,STEPS, such as linear:0.01,20000").value("DECAY"),
     Setting::new("kl", Accepts::NotNegative,
-        "Take this times KL(pi || prior) of the next token off the objective, over the tokens of the batch as the \
-         convention has the entropy [default: 0]").value("X"),
+        "Subtract this multiple of KL(pi || prior) of the next token, averaged as the convention averages the \
+         entropy [default: 0]").value("X"),
     Setting::new("prior", Accepts::Words,
-        "The network that kl holds to: initial (each network's own first weights), or a safetensors file of one \
+        "The prior of kl: initial (each network's own first weights), or a safetensors file of one \
          network for all [default: initial]").value("WHICH"),
     Setting::new("baseline", Accepts::Words,
         "What reinforce subtracts from a return: batch (the mean over the batch) or length (the mean over the \
@@ -68,12 +68,10 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("standardise", Accepts::Switch,
         "Divide reinforce's advantages by their standard deviation over the batch"),
     Setting::new("keep", Accepts::Words,
-        "Which weights are kept: last, or best (beside the last those of the best gate: the longest length of \
-         the curriculum, there the highest accuracy) [default: last]").value("WHICH"),
+        "The weights to keep: last, or best (also those of the best gate: the longest length of the curriculum, then the highest accuracy) [default: last]").value("WHICH"),
     Setting::new("test_inputs", Accepts::Count, "Fresh inputs of the test, at every length [default: 2000]"),
     Setting::new("record_every", Accepts::Count,
-        "Record a point of every model's curve each time N steps have passed; points are taken when the gate is \
-         asked [default: 100; in studies, none]").earlier(&["trace_every"]).value("STEPS"),
+        "Record a point of every model's curve each time N steps have passed; points are taken at tests of the gate [default: 100; in studies, none]").earlier(&["trace_every"]).value("STEPS"),
     Setting::new("width", Accepts::Count, "The width D of the residual stream [default: 256]").value("D"),
     Setting::new("heads", Accepts::Count, "Attention heads; each has an even width [default: 4]").value("H"),
     Setting::new("mlp", Accepts::Count, "The width of the MLP [default: 1024]").value("F"),
@@ -93,7 +91,7 @@ pub const SETTINGS: &[Setting] = &[
         .value("BACKEND"),
     Setting::new("precision", Accepts::Words,
         "The GPU's arithmetic: bf16 (compute capability 9.0, width 256) or tf32 (8.0 or later) \
-         [default: bf16 where it can be]").value("NUMBERS"),
+         [default: bf16 if the GPU has it]").value("NUMBERS"),
     Setting::new("curriculum", Accepts::Switch, "Open the lengths of the class one after another by the gate"),
     Setting::new("read_back", Accepts::Switch, "Read networks back as codes of the class"),
     Setting::new("fleet", Accepts::Count, "Networks that are trained together [default: 8]"),
