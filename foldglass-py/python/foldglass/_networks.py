@@ -234,7 +234,7 @@ def train(
             product:FILE (a JSON list with a row of q probabilities for every position up to the longest length)
             (default uniform).
         start_length: The length n at which the curriculum starts; lengths are uniform on 1..n (default 1).
-        drawn: What a length is drawn for: sample, or batch (one length for all of it) (default sample).
+        drawn: Draw a length per sample or per batch: sample or batch (default sample).
         gate: How the gate's answers are decoded: greedy or sampled (default greedy).
         gate_every: Test at the gate every N updates (default 20).
         gate_above: The accuracy above which the curriculum takes the next length (default 0.9).
@@ -258,9 +258,9 @@ def train(
             constant rate).
         entropy_decay: Move the entropy coefficient to a final value, which it has from a step on: linear:FINAL,STEPS
             or geometric:FINAL,STEPS, such as linear:0.01,20000.
-        kl: Take this times KL(pi || prior) of the next token off the objective, over the tokens of the batch as the
-            convention has the entropy (default 0).
-        prior: The network that kl holds to: initial (each network's own first weights), or a safetensors file of one
+        kl: Subtract this multiple of KL(pi || prior) of the next token, averaged as the convention averages the
+            entropy (default 0).
+        prior: The prior of kl: initial (each network's own first weights), or a safetensors file of one
             network for all (default initial).
         baseline: What reinforce subtracts from a return: batch (the mean over the batch) or length (the mean over the
             batch's samples of the same length) (default batch).
