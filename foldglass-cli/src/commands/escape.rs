@@ -149,7 +149,7 @@ fn refuse(error: EscapeError) -> Error {
     match error {
         EscapeError::TooLarge(error) => error.into(),
         error => Error::Usage(format!(
-            "{error}. For such classes use --code FILE --search, a random search"
+            "{error}. For this class use --code FILE --search, a random search"
         )),
     }
 }
