@@ -70,7 +70,7 @@ pub struct CaviState {
 /// ```
 pub struct Runs {
     settings: CaviSettings,
-    /// What a prior may take.
+    /// The memory that a prior may take.
     memory: Allowance,
     passes: Passes,
     kernels: Kernels,
@@ -129,7 +129,7 @@ impl Runs {
         Passes::bytes(sizes)?.checked_add(logits)
     }
 
-    /// What `resume` needs.
+    /// The state from which `resume` continues.
     pub fn state(&self) -> CaviState {
         let layout = &self.table.layout;
         let rows = |entries: &[f64], replica: usize| -> Vec<f64> {

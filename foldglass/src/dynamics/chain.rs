@@ -73,7 +73,7 @@ pub enum ChainError {
     /// A denominator that f64 does not hold exactly.
     #[error("the rewards' denominator has {bits} bits: step blocks are exact up to {MOST_BITS}")]
     TooFine {
-        /// Its size.
+        /// The size of the denominator.
         bits: usize,
     },
     /// Too much memory.
@@ -108,7 +108,7 @@ impl Order {
     }
 }
 
-/// What a chain does in each sweep.
+/// The settings of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChainSettings {
@@ -129,12 +129,12 @@ impl ChainSettings {
         ChainSettings::new(Kernel::HeatBath, Order::of(class))
     }
 
-    /// The same with another kernel.
+    /// Uses another kernel.
     pub fn with_kernel(self, kernel: Kernel) -> ChainSettings {
         ChainSettings { kernel, ..self }
     }
 
-    /// The same in another order.
+    /// Updates the cells in another order.
     pub fn with_order(self, order: Order) -> ChainSettings {
         ChainSettings { order, ..self }
     }
@@ -203,7 +203,7 @@ impl Chains {
         }
     }
 
-    /// What `resume` needs.
+    /// The state from which `resume` continues.
     pub fn state(&self) -> ChainState {
         ChainState {
             actions: (0..self.streams.len())
@@ -296,7 +296,7 @@ impl Chains {
         }
     }
 
-    /// What all numerators are over.
+    /// The denominator of all numerators.
     pub fn denominator(&self) -> u128 {
         match &self.engine {
             Engine::Blocks(blocks) => blocks.denominator(),

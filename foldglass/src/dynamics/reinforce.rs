@@ -180,7 +180,7 @@ impl SampledTraining {
         Ok(run)
     }
 
-    /// The same with divergences from a prior in place of entropies.
+    /// Takes divergences from a prior in place of entropies.
     ///
     /// # Panics
     /// If the prior is of another class.
@@ -191,7 +191,7 @@ impl SampledTraining {
         Ok(self)
     }
 
-    /// The same where `state` left it.
+    /// Continues from `state`.
     ///
     /// # Panics
     /// If the state is of another run.
@@ -215,7 +215,7 @@ impl SampledTraining {
         self
     }
 
-    /// What [`SampledTraining::resume`] needs.
+    /// The state from which [`SampledTraining::resume`] continues.
     pub fn state(&self) -> ReinforceState {
         ReinforceState {
             done: self.done,

@@ -66,9 +66,9 @@ pub enum RolloutError {
     Length {
         /// The row of the input.
         row: usize,
-        /// Its length.
+        /// The length of the input.
         length: usize,
-        /// Those of the class.
+        /// The lengths of the class.
         lengths: Vec<usize>,
     },
 }

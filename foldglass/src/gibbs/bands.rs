@@ -18,7 +18,7 @@ pub struct Bands {
     log_counts: Vec<f64>,
 }
 
-/// What holds at one temperature.
+/// The thermodynamics at one temperature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BandsPoint {
     /// beta = 1 / tau.
@@ -54,7 +54,7 @@ impl Bands {
         }
     }
 
-    /// What holds at inverse temperature `beta`, of any sign.
+    /// The thermodynamics at inverse temperature `beta`, of any sign.
     ///
     /// ```
     /// use foldglass::gibbs::bands::Bands;

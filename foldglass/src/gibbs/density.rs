@@ -88,7 +88,7 @@ impl DensityOfStates {
         &self.class
     }
 
-    /// What all rewards are over.
+    /// The denominator of all rewards.
     pub fn denominator(&self) -> &UBig {
         &self.denominator
     }
@@ -112,7 +112,7 @@ impl DensityOfStates {
         last.map_or(UBig::ZERO, |band| band.count.clone())
     }
 
-    /// What follows at any temperature.
+    /// The thermodynamics that follow, at any temperature.
     pub fn thermodynamics(&self) -> Bands {
         let offset = |band: &Band| self.reward(band).to_f64();
         let bands = self.bands.iter();
@@ -120,7 +120,7 @@ impl DensityOfStates {
     }
 }
 
-/// What a density of states will take.
+/// The time and memory that a density of states will take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DensityForecast {
     /// The prefix classes after each step but the last.
@@ -159,7 +159,7 @@ impl DensityPlan {
         DensityPlan::within(class, Allowance::default())
     }
 
-    /// The same within this memory, which the count keeps to.
+    /// Prepares the count within this memory.
     pub fn within(class: &Class, memory: Allowance) -> Result<DensityPlan, DensityError> {
         if class.shape().tied {
             return Err(DensityError::Tied);
@@ -180,7 +180,7 @@ impl DensityPlan {
         })
     }
 
-    /// What it will take.
+    /// The time and memory that it will take.
     pub fn forecast(&self) -> &DensityForecast {
         &self.forecast
     }

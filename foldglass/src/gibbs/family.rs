@@ -181,7 +181,7 @@ impl Family {
         }
     }
 
-    /// What a history stands for.
+    /// The input and tokens of a history.
     ///
     /// # Panics
     /// If there is no such history.
@@ -254,7 +254,7 @@ impl Family {
         self.cells.len()
     }
 
-    /// What rewards are over.
+    /// The denominator of the rewards.
     pub fn denominator(&self) -> u64 {
         self.denominator
     }
@@ -265,7 +265,7 @@ impl Family {
         self.cell.iter().map(|&c| actions[c as usize]).collect()
     }
 
-    /// What the cells stand for.
+    /// The keys of the cells.
     pub fn cell_keys(&self) -> Vec<CellKey> {
         self.histories
             .iter()

@@ -34,7 +34,7 @@ pub struct Likeness {
     /// The Bhattacharyya coefficient between the endpoint and halves of the draws; 1 where no cell is
     /// active.
     pub coefficient: f64,
-    /// The same between two halves.
+    /// The coefficient between two halves of the draws.
     pub null: f64,
 }
 

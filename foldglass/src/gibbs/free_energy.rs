@@ -49,28 +49,28 @@ impl Default for FreeEnergySettings {
 }
 
 impl FreeEnergySettings {
-    /// The same of this seed.
+    /// Uses this seed.
     pub fn with_seed(self, seed: u64) -> FreeEnergySettings {
         FreeEnergySettings { seed, ..self }
     }
 
-    /// The same with this number of replicas.
+    /// Uses this number of replicas.
     pub fn with_replicas(self, replicas: usize) -> FreeEnergySettings {
         FreeEnergySettings { replicas, ..self }
     }
 
-    /// The same with this number of sweeps of learning.
+    /// Learns for this number of sweeps.
     pub fn with_learning(self, learning: u64) -> FreeEnergySettings {
         FreeEnergySettings { learning, ..self }
     }
 
-    /// The same with this number of sweeps of sampling.
+    /// Samples for this number of sweeps.
     pub fn with_sweeps(self, sweeps: u64) -> FreeEnergySettings {
         FreeEnergySettings { sweeps, ..self }
     }
 }
 
-/// Where a replica starts.
+/// The code at which a replica starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// At a random code: infinite temperature.
@@ -169,7 +169,7 @@ impl ReplicaEstimate {
     }
 }
 
-/// What holds at one temperature.
+/// The estimates at one temperature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Held {
     /// ln Z over all codes.
@@ -231,7 +231,7 @@ pub fn estimate(
     Ok(points.map(point).collect())
 }
 
-/// What every replica finds, in their order.
+/// Runs every replica; the outcomes are in their order.
 fn replicas(
     class: &Class,
     betas: &[f64],

@@ -20,7 +20,7 @@ use crate::support::stream::Stream;
 /// The most actions that a cell may have: draws are kept as bytes.
 pub const MOST_ACTIONS: usize = 256;
 
-/// What replicas of a chain went through, sweep by sweep.
+/// The codes of all replicas of a chain, sweep by sweep.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -138,7 +138,7 @@ pub fn equilibration(series: &[f64]) -> Equilibration {
     unreachable!("the last quarter agrees with itself")
 }
 
-/// What makes replicas a finite-temperature trap.
+/// The conditions under which replicas are a finite-temperature trap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// Replicas with a mean reward of at least this are discarded.
@@ -189,11 +189,11 @@ crate::named_enum!(TrapStanding {
 pub struct ReplicaAgreement {
     /// The overlap coefficient between two halves of the replicas, averaged over moving cells.
     pub replicas: f64,
-    /// The same between random halves of the draws.
+    /// The coefficient between random halves of the draws, averaged likewise.
     pub random: f64,
 }
 
-/// What replicas of a chain say of the state they are in.
+/// A pure state, as replicas of a chain show it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PureState {
     /// Whether it is a finite-temperature trap.

@@ -20,7 +20,7 @@ use crate::landscape::gauge::Overlap;
 /// The intervals of [0, 1] that overlaps are counted in; the last holds 1.
 pub const BINS: usize = 50;
 
-/// What is averaged over pairs, one number behind the other: q_t of every step, the same answer, the
+/// The observables of a pair, one number behind the other: q_t of every step, the same answer, the
 /// mean of all steps, and of the latter two which interval they lie in.
 #[derive(Debug, Clone, PartialEq)]
 struct Observables(Vec<f64>);
@@ -67,7 +67,7 @@ pub struct Value {
 /// The distribution of an overlap over pairs of codes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution {
-    /// Its mean.
+    /// The mean overlap.
     pub mean: Value,
     /// The probability of each of the [`BINS`] intervals.
     pub bins: Vec<Value>,

@@ -74,7 +74,7 @@ impl Parity {
         self.length
     }
 
-    /// What holds at inverse temperature `beta`; takes a time linear in T.
+    /// The thermodynamics at inverse temperature `beta`; takes a time linear in T.
     pub fn at(&self, beta: f64) -> BandsPoint {
         self.bands.at(beta)
     }

@@ -17,7 +17,7 @@ use crate::support::watch::{Asking, Progress, Stopped};
 use std::ops::ControlFlow;
 use thiserror::Error;
 
-/// Where runs of CAVI at one temperature came to.
+/// The policies that runs of CAVI at one temperature reached.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Reached {

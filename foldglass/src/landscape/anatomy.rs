@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use product::{Factor, product};
 pub use rollouts::{Answers, Blame, Cause, Share, Wrong, answers};
 
-/// What a step, or the steps that share cells, does to what it reads.
+/// The effect of a step, or of the steps that share cells, on the states it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepAnatomy {
     /// The step, counted from 1; none in a tied class.
@@ -36,11 +36,11 @@ pub struct StepAnatomy {
     pub constant_links: Option<usize>,
     /// How many merge some tokens, but not all.
     pub merging_links: Option<usize>,
-    /// Its kind.
+    /// The kind of step.
     pub kind: StepKind,
 }
 
-/// What a step loses.
+/// The information that a step loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StepKind {
     /// Nothing is read from a token: the first step, whose actions differ.

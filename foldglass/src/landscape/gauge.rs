@@ -49,7 +49,7 @@ pub enum GaugeError {
     NoPermutation {
         /// The step, counted from 1.
         step: usize,
-        /// What was given.
+        /// The permutation that was given.
         got: Vec<i64>,
         /// The number of symbols.
         q: usize,

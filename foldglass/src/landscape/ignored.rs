@@ -13,7 +13,7 @@ use crate::model::operation::Symbol;
 use crate::model::policy::Code;
 use std::collections::HashMap;
 
-/// Where the rollouts on two inputs that differ in one position at most are.
+/// The states of the rollouts on two inputs that differ in at most one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Pair {
     /// The symbols that each input has in sight, as a base-q number.

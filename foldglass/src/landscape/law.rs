@@ -369,7 +369,7 @@ impl Lengths {
     }
 }
 
-/// What the theorems say of a class.
+/// The facts that the theorems give of a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
     /// Which theorem: A, B or C; none for a process reward that falls (the page *Process rewards*).
@@ -402,7 +402,7 @@ pub fn known(class: &Class) -> Option<Known> {
     by_parity(class).or_else(|| escapes.then(|| free(None)))
 }
 
-/// What the laws of parity say of a class.
+/// Applies the laws of parity to a class.
 fn by_parity(class: &Class) -> Option<Known> {
     let task = class.task();
     let table = task.square();

@@ -30,7 +30,7 @@ impl Packing {
         self.pack_all(actions.iter().copied())
     }
 
-    /// The same of actions that are made one by one.
+    /// Packs actions that are made one by one.
     pub fn pack_all(self, actions: impl DoubleEndedIterator<Item = Symbol>) -> Packed {
         let digits = actions.rev();
         digits.fold(0, |code, action| code << self.bits | Packed::from(action))

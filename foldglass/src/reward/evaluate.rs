@@ -83,7 +83,7 @@ impl Evaluator {
         self.passes.reward(0)
     }
 
-    /// The same for a table that is evaluated once: rows in the order of the cells, q probabilities per cell, of f64 or
+    /// Evaluates a table that is used once: rows in the order of the cells, q probabilities per cell, of f64 or
     /// f32. Each sums to 1 within `tolerance`, and is scaled to the sum 1 where its own misses 1 by more than rounding
     /// (`SUM_ROUNDING`). No policy is made of them. After an error the evaluator holds no policy, and J, d and dQ of the
     /// one before.

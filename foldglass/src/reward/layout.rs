@@ -42,9 +42,9 @@ pub(crate) fn side_by_side(class: &Class) -> usize {
 /// The sizes of tables, padding included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sizes {
-    /// Of a table of (cell, action).
+    /// The size of a table of (cell, action).
     pub entries: usize,
-    /// Of a table of cells.
+    /// The size of a table of cells.
     pub cells: usize,
 }
 
@@ -67,7 +67,7 @@ impl Sizes {
     }
 }
 
-/// Where the cells of a class lie in tables.
+/// The places of the cells of a class in tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub class: Class,
@@ -77,17 +77,17 @@ pub(crate) struct Layout {
     pub sizes: Sizes,
 }
 
-/// Where the entries of one cell lie.
+/// The places of the entries of one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CellPlace {
     first: usize,
     stride: usize,
-    /// Where the cell lies in a table of cells.
+    /// The place of the cell in a table of cells.
     pub cell: usize,
 }
 
 impl CellPlace {
-    /// Where an action of the cell lies in a table of (cell, action).
+    /// The place of an action of the cell in a table of (cell, action).
     #[inline]
     pub fn at(&self, action: usize) -> usize {
         self.first + action * self.stride
@@ -115,7 +115,7 @@ impl Layout {
         group::reading(&self.class).mixes()
     }
 
-    /// Where cell number `cell` of a replica lies.
+    /// The place of cell number `cell` of a replica.
     #[inline]
     pub fn place(&self, cell: usize, replica: usize) -> CellPlace {
         let number = self
@@ -130,7 +130,7 @@ impl Layout {
         layout.place(self.class.q(), first, history)
     }
 
-    /// Where all cells of a replica lie, in the order of the cells.
+    /// The places of all cells of a replica, in the order of the cells.
     pub fn places(&self, replica: usize) -> impl Iterator<Item = CellPlace> {
         let groups = self.class.groups().iter().zip(&self.groups);
         groups.flat_map(move |(group, layout)| {

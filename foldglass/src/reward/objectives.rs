@@ -20,11 +20,11 @@ use crate::support::watch::Stopped;
 pub struct Objective {
     /// E_x f(p(x)).
     pub value: f64,
-    /// Its derivative by the policy's rows, cell by cell.
+    /// The derivative by the policy's rows, cell by cell.
     pub values: Vec<f64>,
     /// How the sums over inputs were computed.
     pub by: SummedBy,
-    /// Where inputs were drawn: the 95 % interval of the value.
+    /// The 95 % interval of the value, where inputs were drawn.
     pub interval: Option<Interval>,
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn for_ascent(policy: &Policy, utility: Utility, context: Context<'_>
     objective_by(policy, utility, by, Some(LEAST_DISTANCE), 0, context).expect("nobody stops it")
 }
 
-/// The same in a given way, with slopes as far as this within 0 and 1.
+/// Computes the objective in a given way, with slopes as far as this within 0 and 1.
 fn objective_by(
     policy: &Policy,
     utility: Utility,

@@ -101,7 +101,7 @@ pub fn for_each(policy: &Policy, mut visit: impl FnMut(&[Symbol], f64, f64)) {
     });
 }
 
-/// The same until `visit` breaks.
+/// Visits every input until `visit` breaks.
 pub fn try_for_each(
     policy: &Policy,
     visit: impl FnMut(&[Symbol], f64, f64) -> ControlFlow<()>,
@@ -114,7 +114,7 @@ pub fn try_for_each(
     leaves.state
 }
 
-/// What the success of an input is multiplied with, and summed over all inputs with their probabilities.
+/// The factors of the success of an input, summed over all inputs with their probabilities.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeafWeights<const K: usize> {
     /// Summed itself.

@@ -28,7 +28,7 @@ pub(crate) struct Replicas {
     pub others: usize,
 }
 
-/// What a pass takes.
+/// The time and memory of a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cost {
     /// Multiplications.
@@ -37,7 +37,7 @@ pub(crate) struct Cost {
     pub bytes: f64,
 }
 
-/// What a pass finds.
+/// The result of a pass.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Passed {
     /// The mean end.
@@ -51,7 +51,7 @@ impl Replicas {
         self.tagged + self.others
     }
 
-    /// What [`Replicas::pass`] takes.
+    /// The time and memory that [`Replicas::pass`] takes.
     pub fn cost(self, class: &Class) -> Cost {
         let mut cost = Cost {
             operations: 0.0,

@@ -41,18 +41,18 @@ impl Default for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// The same within this memory.
+    /// Limits the memory.
     pub fn with_memory(self, memory: Allowance) -> Context<'a> {
         Context { memory, ..self }
     }
 
-    /// The same on this number of threads; 0 stands for 1.
+    /// Uses this number of threads; 0 stands for 1.
     pub fn with_threads(self, threads: usize) -> Context<'a> {
         let threads = threads.max(1);
         Context { threads, ..self }
     }
 
-    /// The same, watched by this observer.
+    /// Reports to this observer.
     pub fn with_observer(self, observer: &dyn Observer) -> Context<'_> {
         Context { observer, ..self }
     }

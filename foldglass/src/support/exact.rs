@@ -93,7 +93,7 @@ impl Reward {
         &self.0
     }
 
-    /// Its numerator over a denominator, rounded down.
+    /// The numerator over the denominator `den`, rounded down.
     pub fn over(&self, den: &UBig) -> UBig {
         let scaled = (&self.0 * RBig::from(den.clone())).floor();
         UBig::try_from(scaled).unwrap_or(UBig::ZERO)

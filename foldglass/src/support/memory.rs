@@ -19,7 +19,7 @@ impl Default for Allowance {
 #[error("{what} needs {needed}: {} are allowed", Bytes::of(.allowed.0))]
 #[non_exhaustive]
 pub struct TooLarge {
-    /// What would take them.
+    /// The computation that would take them.
     pub what: String,
     /// The bytes it needs.
     pub needed: Bytes,

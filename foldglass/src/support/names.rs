@@ -6,9 +6,9 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{given}` is not accepted: {}", .accepted.join(", "))]
 pub struct UnknownName {
-    /// What was given.
+    /// The name that was given.
     pub given: String,
-    /// What is accepted.
+    /// The names that are accepted.
     pub accepted: Vec<&'static str>,
 }
 
@@ -48,7 +48,7 @@ macro_rules! named_enum {
             pub const NAMES: [(&'static str, $type); [$($name),+].len()] =
                 [$(($name, $type::$variant)),+];
 
-            /// Its name.
+            /// The name of the value.
             pub fn name(self) -> &'static str {
                 match self {
                     $($type::$variant => $name),+

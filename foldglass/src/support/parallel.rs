@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// What some threads make of ten jobs, some of them slow.
+    /// The results of ten jobs on some threads; some of the jobs are slow.
     fn results(
         threads: usize,
         job: impl Fn(usize) -> Result<Option<usize>, usize> + Sync,

@@ -34,9 +34,9 @@ pub(crate) use special::{crossing, student_quantile};
 /// A closed interval of the numbers that the data do not rule out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Its lower end.
+    /// The lower end.
     pub low: f64,
-    /// Its upper end.
+    /// The upper end.
     pub high: f64,
 }
 

@@ -23,7 +23,7 @@ impl Stream {
         self.0.get_word_pos()
     }
 
-    /// The same stream from another position on.
+    /// Moves the stream to another position.
     pub fn at(mut self, position: u128) -> Stream {
         self.0.set_word_pos(position);
         self

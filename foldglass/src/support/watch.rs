@@ -11,11 +11,11 @@ use super::clock::Instant;
 /// How far a computation is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
-    /// What is counted, such as `sweeps` or `codes`.
+    /// The unit that is counted, such as `sweeps` or `codes`.
     pub unit: &'a str,
     /// How many are done.
     pub done: u64,
-    /// Of how many, where that is known.
+    /// The total, where it is known.
     pub all: Option<u64>,
     /// The share of all work that is done, where it is better known than by these numbers.
     pub share: Option<f64>,

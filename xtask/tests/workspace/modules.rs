@@ -314,6 +314,16 @@ fn modules_within_a_folder_of_the_core_have_no_cycle_but_the_known_ones() {
     );
 }
 
+/// What verifies a claim shares nothing with what found it: an error of the search cannot hide itself.
+#[test]
+fn the_checker_needs_the_model_and_its_support_alone() {
+    let graph = graph(&workspace().join(CORE).join("src"), None);
+    let needed: Vec<&str> = graph["proof"].keys().map(|name| &name[..]).collect();
+    assert_eq!(needed, ["model", "support"], "{:?}", graph["proof"]);
+    let below: BTreeSet<&str> = reached(&graph, "proof");
+    assert_eq!(below, BTreeSet::from(["model", "support"]));
+}
+
 /// The check sees what it has to: a cycle through a re-export of the root, through `super`, through a group,
 /// and not one that only tests or comments have.
 #[test]

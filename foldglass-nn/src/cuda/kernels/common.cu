@@ -187,7 +187,7 @@ __device__ __forceinline__ int step_of(const Fleet &p, int r, int row) {
     return t;
 }
 
-// Gives a token its policy and chooses it.
+// The symbol of an input under relabelling noise: with the call's probability two symbols are exchanged, or all permuted.
 __device__ __forceinline__ int relabelled(const Fleet &p, const Call &c, u64 seed, int b, int q,
                                           int symbol) {
     uint4 first = philox(seed, b, 0, c.step, c.purpose + 3);
@@ -204,6 +204,7 @@ __device__ __forceinline__ int relabelled(const Fleet &p, const Call &c, u64 see
     return at;
 }
 
+// Gives a token its policy and, unless the mode is 2, chooses it.
 __device__ __forceinline__ void emit(const Fleet &p, const Call &c, int r, int b, int t, int row,
                                      const float *logits) {
     int q = p.q[r];

@@ -6,7 +6,7 @@ use crate::model::policy::Policy;
 use crate::support::memory::{Allowance, TooLarge};
 use std::ops::Range;
 
-/// What runs are begun or resumed with. Made by [`Runs::builder`].
+/// Everything that runs start or resume with. Made by [`Runs::builder`].
 #[derive(Debug, Clone)]
 #[must_use = "runs begin with `start`, `start_at` or `resume`"]
 pub struct RunsBuilder<'a> {
@@ -47,7 +47,7 @@ impl<'a> RunsBuilder<'a> {
         RunsBuilder { memory, ..self }
     }
 
-    /// The same runs in groups that go side by side.
+    /// Splits the runs into groups that are computed side by side.
     pub fn groups(self) -> impl Iterator<Item = RunsBuilder<'a>> {
         let together = Runs::side_by_side(self.class) as u64;
         let end = self.numbers.end;

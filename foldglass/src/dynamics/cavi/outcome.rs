@@ -16,13 +16,13 @@ pub struct Outcome {
     pub greedy: Code,
     /// The number of cells whose greedy action was drawn: several are within 1e-12 of the likeliest.
     pub greedy_ties: usize,
-    /// Its exact reward.
+    /// The exact reward of the greedy code.
     pub greedy_reward: Reward,
     /// J of the policy.
     pub expected_reward: f64,
     /// The sum over cells of the entropy of their distributions, in nats.
     pub entropy: f64,
-    /// What tau multiplies in the objective: the sum of w_c H(pi_c), or of -w_c KL(pi_c || p_c) where
+    /// The term that tau multiplies in the objective: the sum of w_c H(pi_c), or of -w_c KL(pi_c || p_c) where
     /// there is a prior. In the uniform convention without one it is the entropy.
     pub regulator: f64,
     /// The largest |target - pi| over all cells and actions.
@@ -122,7 +122,7 @@ impl Runs {
     }
 }
 
-/// Where the update leads a cell: softmax(fields / temperature), at 0 uniform over the best.
+/// The row that the update of a cell moves to: softmax(fields / temperature), at 0 uniform over the best.
 pub(super) fn target(fields: &[f64], temperature: f64) -> Vec<f64> {
     let best = fields.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weigh = |&field: &f64| match temperature {

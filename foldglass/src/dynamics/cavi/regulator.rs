@@ -93,7 +93,7 @@ impl PriorError {
     }
 }
 
-/// What is added to J, for one or several policies side by side.
+/// The term added to J, for one or several policies side by side.
 pub(super) struct Regulator {
     convention: Convention,
     /// Tbar, the mean length.
@@ -112,7 +112,7 @@ struct LogPrior {
     lowest: f64,
 }
 
-/// What a cell's update is made of: its target is the softmax of `fields` over `temperature`.
+/// The fields of a cell's update: its target is the softmax of `fields` over `temperature`.
 pub(super) struct Fields {
     pub fields: Vec<f64>,
     pub temperature: f64,
@@ -180,7 +180,7 @@ impl Regulator {
         tau > 0.0 && self.convention == Convention::Occupancy
     }
 
-    /// What the gradient needs beside the message.
+    /// The tables that the gradient needs beside the message.
     pub fn wants(&self) -> Wants {
         match self.convention {
             Convention::Uniform => Wants::GRADIENT,
@@ -284,7 +284,7 @@ impl Regulator {
         })
     }
 
-    /// What values are divided by; none for a cell that is never visited.
+    /// The divisor of the values; none for a cell that is never visited.
     fn share(&self, visits: f64) -> Option<f64> {
         match self.convention {
             Convention::Uniform => Some(1.0),
@@ -308,7 +308,7 @@ impl Regulator {
 /// The lanes of panels of one width.
 pub(super) struct PanelLanes<'a> {
     pub width: usize,
-    /// Where their entries start in a table.
+    /// The start of their entries in a table.
     pub first_entry: usize,
     pub values: &'a mut [f64],
     pub visits: &'a [f64],

@@ -57,9 +57,9 @@ pub struct Resets {
 )]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Quench {
-    /// Its length, after the iterations at tau.
+    /// The number of iterations, after those at tau.
     pub iterations: usize,
-    /// Its temperature.
+    /// The temperature of the quench.
     pub tau: f64,
 }
 
@@ -122,7 +122,7 @@ fn real(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// What a run does, all choices explicit. [`CaviSettings::plain`] is the paper's update; the `with_` methods change it.
+/// The settings of a run, all choices explicit. [`CaviSettings::plain`] is the paper's update; the `with_` methods change it.
 ///
 /// ```
 /// use foldglass::dynamics::cavi::{Quench, Rule, CaviSettings};
@@ -148,7 +148,7 @@ pub struct CaviSettings {
     pub quench: Option<Quench>,
     /// Disturbances.
     pub resets: Option<Resets>,
-    /// What takes the place of J, under the gradient rule and the uniform convention alone.
+    /// The objective in place of J, under the gradient rule and the uniform convention alone.
     pub objective: Option<Utility>,
 }
 
@@ -167,39 +167,39 @@ impl CaviSettings {
         }
     }
 
-    /// The same from policies of this law.
+    /// Starts from policies of this law.
     pub fn with_initial(self, initial: InitialLaw) -> CaviSettings {
         CaviSettings { initial, ..self }
     }
 
-    /// The same by this rule.
+    /// Updates by this rule.
     pub fn with_rule(self, rule: Rule) -> CaviSettings {
         CaviSettings { rule, ..self }
     }
 
-    /// The same in this convention.
+    /// Weighs the entropies in this convention.
     pub fn with_convention(self, convention: Convention) -> CaviSettings {
         CaviSettings { convention, ..self }
     }
 
-    /// The same at the temperatures of a schedule.
+    /// Runs at the temperatures of a schedule.
     pub fn with_tau(self, tau: Schedule) -> CaviSettings {
         CaviSettings { tau, ..self }
     }
 
-    /// The same with this last stretch, or none.
+    /// Ends with this quench, or with none.
     pub fn with_quench(self, quench: impl Into<Option<Quench>>) -> CaviSettings {
         let quench = quench.into();
         CaviSettings { quench, ..self }
     }
 
-    /// The same with these resets, or none.
+    /// Resets cells in this way, or never.
     pub fn with_resets(self, resets: impl Into<Option<Resets>>) -> CaviSettings {
         let resets = resets.into();
         CaviSettings { resets, ..self }
     }
 
-    /// The same with the mean of a function of each input's success in the place of J, or with J.
+    /// Maximises the mean of a function of each input's success in place of J, or J.
     pub fn with_objective(self, objective: impl Into<Option<Utility>>) -> CaviSettings {
         let objective = objective.into();
         CaviSettings { objective, ..self }

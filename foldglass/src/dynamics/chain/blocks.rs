@@ -26,14 +26,14 @@ pub(super) struct Blocks {
     codes: Vec<Code>,
     rewards: Vec<f64>,
     steps: Vec<BlockStep>,
-    /// Where action 0 of each cell lies for replica 0, and the distance between actions.
+    /// The place of action 0 of each cell for replica 0, and the distance between actions.
     places: Vec<(u32, u32)>,
     /// Messages sent are valid for this many first steps.
     sent: usize,
     /// Messages returned are valid to the steps from this one on, counted from 0.
     returned: usize,
     order: Vec<usize>,
-    /// What Metropolis proposes to the cells of a step.
+    /// The actions that Metropolis proposes to the cells of a step.
     proposals: Vec<u8>,
     /// ln p of every cell and action, where there is a prior.
     log_prior: Option<Arc<[f64]>>,

@@ -9,7 +9,7 @@ use crate::support::stream::Stream;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What chains are begun or resumed with. Made by [`Chains::builder`].
+/// Everything that chains start or resume with. Made by [`Chains::builder`].
 #[derive(Debug, Clone)]
 #[must_use = "chains begin with `start`, `start_at` or `resume`"]
 pub struct ChainsBuilder<'a> {
@@ -67,7 +67,7 @@ impl<'a> ChainsBuilder<'a> {
         Ok(ChainsBuilder { log_prior, ..self })
     }
 
-    /// The same chains in groups that share vectors.
+    /// Splits the chains into groups that share vectors.
     pub fn groups(self) -> impl Iterator<Item = ChainsBuilder<'a>> {
         let together = Chains::side_by_side(self.class) as u64;
         let Range { mut start, end } = self.numbers.clone();

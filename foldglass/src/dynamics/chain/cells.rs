@@ -122,7 +122,7 @@ impl CellChain {
         self.counter.reward()
     }
 
-    /// What all numerators are over.
+    /// The denominator of all numerators.
     pub fn denominator(&self) -> u128 {
         self.counter.denominator()
     }

@@ -26,7 +26,7 @@ pub enum TemperingError {
     NoSuchTemperature {
         /// The rung, counted from 0.
         rung: usize,
-        /// What was given.
+        /// The temperature that was given.
         tau: f64,
     },
     /// A step down.
@@ -36,7 +36,7 @@ pub enum TemperingError {
     Descending {
         /// The rung, counted from 0.
         rung: usize,
-        /// Its temperature.
+        /// The temperature of the rung.
         tau: f64,
         /// That of the rung before.
         before: f64,
@@ -73,7 +73,7 @@ pub struct TemperingState {
     pub sweeps: u64,
     /// Swaps of rungs k and k + 1, made and tried.
     pub swaps: Vec<Proportion>,
-    /// Where each replica has been.
+    /// The path of each replica through the temperatures.
     pub legs: Vec<Leg>,
     /// Round trips of each replica.
     pub trips: Vec<u64>,
@@ -125,7 +125,7 @@ pub struct Tempering {
 /// Streams of swaps are numbered from here; those of chains end at 2^62, those of groups here.
 const SWAP_STREAMS: u64 = 3 << 62;
 
-/// What tempering is begun or resumed with. Made by [`Tempering::builder`].
+/// Everything that tempering starts or resumes with. Made by [`Tempering::builder`].
 #[derive(Debug, Clone)]
 #[must_use = "tempering begins with `start` or `resume`"]
 pub struct TemperingBuilder<'a> {
@@ -265,7 +265,7 @@ impl Tempering {
         each?.checked_mul(rungs.div_ceil(together) as u128)
     }
 
-    /// What `resume` needs.
+    /// The state from which `resume` continues.
     pub fn state(&self) -> TemperingState {
         TemperingState {
             groups: self.groups.iter().map(Chains::state).collect(),
@@ -342,7 +342,7 @@ impl Tempering {
         self.groups[replica / self.together].reward(replica % self.together)
     }
 
-    /// What all numerators are over.
+    /// The denominator of all numerators.
     pub fn denominator(&self) -> u128 {
         self.groups[0].denominator()
     }

@@ -21,7 +21,7 @@ pub enum ObjectiveError {
     SmallGroup {
         /// The objective.
         objective: Utility,
-        /// Its order.
+        /// The order of the objective.
         order: u32,
         /// The estimator.
         estimator: Estimator,

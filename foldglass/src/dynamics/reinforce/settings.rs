@@ -30,13 +30,13 @@ pub struct LengthGate {
     pub every: u64,
 }
 
-/// What a sampled run does. [`ReinforceSettings::new`] is plain SGD without a bonus; the fields change it.
+/// The settings of a sampled run. [`ReinforceSettings::new`] is plain SGD without a bonus; the fields change it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ReinforceSettings {
     /// How rollouts are turned into a gradient.
     pub estimator: Estimator,
-    /// What is ascended in the place of J. [`ReinforceSettings::check`] refuses what the estimator does not estimate.
+    /// The objective in place of J. [`ReinforceSettings::check`] refuses one that the estimator does not estimate.
     pub objective: Option<Utility>,
     /// Inputs per update, at least 1.
     pub batch: usize,

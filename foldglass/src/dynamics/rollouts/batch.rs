@@ -29,7 +29,7 @@ pub(in crate::dynamics) struct SideBySide {
     pub first: usize,
     /// How many inputs.
     pub inputs: usize,
-    /// Where the symbols of its inputs begin.
+    /// The index at which the symbols of its inputs begin.
     pub at: usize,
 }
 

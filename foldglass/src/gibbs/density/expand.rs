@@ -10,11 +10,11 @@ use super::table::{CodeTally, Table};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
 
-/// What a cell adds, by token alike but for the column.
+/// The contribution of a cell, by token alike but for the column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Push<W> {
     node: usize,
-    /// What its rollouts earn, token by token; empty where tokens are not rewarded.
+    /// The reward of its rollouts, token by token; empty where tokens are not rewarded.
     earned: Vec<W>,
     /// Places in the summary with token 0, ascending, and what is added there.
     sent: Vec<(u32, W)>,
@@ -128,11 +128,11 @@ impl<W: Whole, C: CodeTally> Expansion<W, C> {
     }
 }
 
-/// What is known of a step before any of its actions.
+/// The facts about a step that hold before any of its actions are chosen.
 struct Prepared<W> {
     /// Cells whose actions change nothing.
     idle: usize,
-    /// What is earned for certain.
+    /// The reward that every choice earns.
     certain: W,
 }
 

@@ -19,7 +19,7 @@ const DENSE: usize = 1 << 12;
 pub(super) struct LastProducts<'a, W, C> {
     layout: &'a SummaryLayout<W>,
     step: &'a SummaryStep<W>,
-    /// What is earned for certain, then by cell how much more each action earns than the least,
+    /// The reward that is certain, then by cell how much more each action earns than the least,
     /// ascending, the cells sorted.
     waiting: Table<W, C>,
     key: Vec<W>,
@@ -129,7 +129,7 @@ fn dense_product<'a, W: Whole, C: CodeTally>(
     }
 }
 
-/// The same as a list of terms, degrees ascending.
+/// The product as a list of terms, degrees ascending.
 fn sparse_product<'a, W: Whole, C: CodeTally>(
     product: &mut Vec<(W, C)>,
     codes: &C,

@@ -48,7 +48,7 @@ impl Columns {
 pub(super) struct SummaryNode<W> {
     pub cells: Range<usize>,
     pub columns: Columns,
-    /// What a weight of 1 at every number of a run earns later; none where that depends on the code.
+    /// The later reward of a weight of 1 at every number of a run; none where that depends on the code.
     pub certain: Option<W>,
     /// The weight of a right token, where it is compared with the state; tokens have names there.
     pub lift: Option<W>,

@@ -5,7 +5,7 @@ use super::{Couplings, Energy, Family, power};
 use crate::model::operation::Symbol;
 use std::collections::BTreeMap;
 
-/// What complete codes are like on average.
+/// The averages over complete codes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Averages {
     /// The mean of J.
@@ -91,7 +91,7 @@ impl RunningMeans {
 }
 
 impl Averages {
-    /// Those of the Gibbs measure: energies, each of weight exp(-E_tot / tau).
+    /// The averages under the Gibbs measure: energies, each of weight exp(-E_tot / tau).
     pub fn of(family: &Family, energies: &[Energy], couplings: Couplings, tau: f64) -> Averages {
         let total = |energy: &Energy| family.total(*energy, couplings);
         let least = energies.iter().map(total).fold(f64::INFINITY, f64::min);

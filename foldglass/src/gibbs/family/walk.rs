@@ -6,7 +6,7 @@ use super::{Averages, Couplings, Energy, Family, minority};
 use crate::model::operation::Symbol;
 use crate::support::stream::Stream;
 
-/// What a walk does in each sweep.
+/// The settings of a walk's sweep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct FamilySettings {
@@ -73,7 +73,7 @@ impl<'a> FamilyWalk<'a> {
         &self.code
     }
 
-    /// Its energies.
+    /// The energies of the present code.
     pub fn energy(&self) -> Energy {
         self.energy
     }

@@ -112,7 +112,7 @@ impl Batches {
     }
 }
 
-/// What a replica found.
+/// The outcome of one replica.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReplicaOutcome {
     pub start: Start,

@@ -59,7 +59,7 @@ pub struct Correlations {
     pub pairs: usize,
     /// The root of the mean square over them.
     pub root_mean_square: f64,
-    /// The same with the draws of one cell of each pair permuted: the noise.
+    /// The same root with the draws of one cell of each pair permuted: the noise.
     pub noise: f64,
     /// The largest.
     pub largest: f64,
@@ -163,7 +163,7 @@ impl Draws {
         mean(cells.iter().map(of)).unwrap_or(1.0)
     }
 
-    /// The same between the two halves of each pair: what sampling alone gives.
+    /// The likeness of the two halves of each pair, which sampling alone gives.
     pub fn likeness_of_halves(&self, halves: &[Halves], cells: &[usize]) -> f64 {
         let of = |&cell: &usize| {
             let coefficient = |half| {

@@ -46,7 +46,7 @@ pub enum ExactError {
     Overlap(#[from] OverlapError),
 }
 
-/// What all codes of a class compute.
+/// The functions that all codes of a class compute.
 ///
 /// ```
 /// use foldglass::gibbs::overlap::EveryCode;
@@ -66,7 +66,7 @@ pub struct EveryCode {
     steps: Vec<TokenStep>,
     /// The weight of all answers.
     answers: u128,
-    /// What rewards are over.
+    /// The denominator of the rewards.
     denominator: u128,
 }
 

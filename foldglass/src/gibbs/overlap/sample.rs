@@ -42,7 +42,7 @@ pub enum SampleError {
     Stopped(#[from] Stopped),
 }
 
-/// What replicas showed.
+/// The overlaps of replicas.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Sampled {

@@ -22,15 +22,15 @@ use std::f64::consts::LN_2;
 pub struct MeanField {
     /// beta = 1 / tau.
     pub beta: f64,
-    /// Its loss, L = -J - tau sum H: the least of all factorised policies.
+    /// The loss L = -J - tau sum H: the least of all factorised policies.
     pub loss: f64,
-    /// Its J.
+    /// The expected reward J.
     pub reward: f64,
     /// The magnetisation of the cells of step 1, and of those of later steps; 0 is uniform.
     pub magnetisations: [f64; 2],
 }
 
-/// Where the best factorised policy stops beating the uniform one.
+/// The temperature at which the best factorised policy stops beating the uniform one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Melting {
     /// The inverse temperature: the least at which a policy has as low a loss as the uniform one.
@@ -94,7 +94,7 @@ fn lack(a: f64) -> f64 {
 }
 
 impl Parity {
-    /// Where the best factorised policy stops beating the uniform one:
+    /// Finds where the best factorised policy stops beating the uniform one:
     /// the least beta = 2 E / P over all policies, which has dE / d ln P = E.
     ///
     /// ```
@@ -178,7 +178,7 @@ impl Parity {
     }
 }
 
-/// Where a function that rises and then falls is highest, by cutting into three.
+/// Finds the maximum of a function that rises and then falls, by ternary search.
 fn highest(mut low: f64, mut high: f64, height: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..300 {
         let third = (high - low) / 3.0;

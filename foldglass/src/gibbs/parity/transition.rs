@@ -10,22 +10,22 @@ pub struct Transition {
     /// (6T - 2) ln 2: where 2^(4T-2) exp(beta / 2), all codes taken as dead, is as heavy as
     /// 2^(T-1) exp(beta), the optimal ones.
     pub asymptotic: f64,
-    /// Where the band of J = 1/2 is exactly as heavy as that of J = 1: 2 ln(dead / 2^(T-1)).
+    /// The beta at which the bands of J = 1/2 and J = 1 have equal weight: 2 ln(dead / 2^(T-1)).
     pub crossing: f64,
-    /// Where the mean reward is 3/4.
+    /// The beta at which the mean reward is 3/4.
     pub three_quarters: f64,
-    /// Where the variance of J is largest.
+    /// The beta at which the variance of J is largest.
     pub variance_peak: f64,
-    /// Where the heat capacity, beta^2 times the variance, is largest.
+    /// The beta at which the heat capacity, beta^2 times the variance, is largest.
     pub heat_peak: f64,
 }
 
 /// Between which inverse temperatures the mean reward climbs from one value to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Climb {
-    /// Where it has the lower value.
+    /// The end at which it has the lower value.
     pub from: f64,
-    /// Where it has the higher one.
+    /// The end at which it has the higher one.
     pub to: f64,
 }
 
@@ -103,7 +103,7 @@ impl Parity {
         }
     }
 
-    /// Where `height` is largest; `slope` has the sign of its derivative by beta.
+    /// Finds where `height` is largest; `slope` has the sign of its derivative by beta.
     fn peak(
         &self,
         height: impl Fn(&super::BandsPoint) -> f64,

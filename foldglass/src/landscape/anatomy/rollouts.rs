@@ -11,14 +11,14 @@ use crate::support::stream::Stream;
 use dashu_int::UBig;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a code makes of inputs.
+/// The answers of a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answers {
     /// Whether these are all inputs that occur; else equally many of each length were drawn from their law.
     pub all: bool,
     /// Inputs looked at.
     pub inputs: usize,
-    /// Those answered wrongly. Inputs are not equally likely: see [`Share`].
+    /// The number of inputs answered wrongly. Inputs are not equally likely: see [`Share`].
     pub wrong: usize,
     /// Why, with how likely it is.
     pub causes: BTreeMap<Cause, Share>,
@@ -31,9 +31,9 @@ pub struct Answers {
 /// The inputs that are answered wrongly for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Share {
-    /// Of all inputs: their probability.
+    /// The probability of the inputs, where all were followed.
     Exact(Reward),
-    /// Of inputs drawn from their law: how many they are.
+    /// The share of inputs drawn from their law, with its interval.
     Drawn(Proportion),
 }
 
@@ -55,7 +55,7 @@ pub enum Cause {
         /// The step.
         t: usize,
     },
-    /// Its tokens stand for its states alone, and the last step gives another answer.
+    /// Every token stands for one state, and the last step gives another answer.
     Misread,
 }
 

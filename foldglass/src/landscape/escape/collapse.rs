@@ -20,7 +20,7 @@ pub struct Ascent {
     pub cell: usize,
     /// The action whose probability is to grow.
     pub action: Symbol,
-    /// What J gains when the cell takes this action alone.
+    /// The gain of J when the cell alone takes this action.
     pub gain: f64,
 }
 
@@ -29,15 +29,15 @@ pub struct Ascent {
 pub struct Segment {
     /// The cell.
     pub cell: usize,
-    /// Its row before.
+    /// The row before.
     pub from: Vec<f64>,
-    /// Its action after.
+    /// The action after.
     pub to: Symbol,
     /// J after it.
     pub reward: f64,
 }
 
-/// What a policy's way to a code says of the policy.
+/// The nature of a policy, as its way to a code shows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PolicyStanding {
     /// Not a local maximum: J rises at once, most of all here.
@@ -55,7 +55,7 @@ pub enum PolicyStanding {
 pub struct Collapse {
     /// J of the policy.
     pub start: f64,
-    /// What the way says of the policy.
+    /// The nature of the policy.
     pub standing: PolicyStanding,
     /// The segments, in their order.
     pub segments: Vec<Segment>,
@@ -160,7 +160,7 @@ fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64)
         .map_or(PolicyStanding::Level, PolicyStanding::Saddle)
 }
 
-/// What J gains when a row becomes a point mass.
+/// The gain of J when a row becomes a point mass.
 fn gain(row: &[f64], values: &[f64], to: usize) -> f64 {
     let terms = row.iter().zip(values);
     terms.map(|(p, value)| p * (values[to] - value)).sum()

@@ -22,14 +22,14 @@ pub enum SearchOutcome {
     Stuck,
 }
 
-/// What a search found.
+/// The outcome of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EscapeSearch {
     /// How far it came.
     pub outcome: SearchOutcome,
     /// Changes it proposed.
     pub proposals: u64,
-    /// Its moves up to the last that raised J.
+    /// The moves up to the last that raised J.
     pub path: Path,
 }
 

@@ -15,7 +15,7 @@ use dashu_int::{IBig, UBig};
 #[derive(Debug, Clone, Copy)]
 struct SeenSymbols(usize);
 
-/// What of a window the next step still sees.
+/// The part of a window that the next step still sees.
 #[derive(Debug, Clone, Copy)]
 struct Kept(usize);
 

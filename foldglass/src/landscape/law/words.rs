@@ -52,7 +52,7 @@ fn extend(
 /// Traps by something that they have.
 pub type Counts<K> = BTreeMap<K, u128>;
 
-/// What a law says of the traps of a class.
+/// The traps of a class by a law.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Law {
     /// Codes by reward.

@@ -8,7 +8,7 @@ use crate::reward::layout::{Layout, Sizes};
 use crate::support::memory::{Allowance, TooLarge};
 use std::sync::Arc;
 
-/// What the way back through a node is to leave behind.
+/// The tables that the way back through a node fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wants {
     /// dQ of its cells.
@@ -48,7 +48,7 @@ pub(crate) struct Passes {
     plan: Plan,
     pub(super) kernels: Kernels,
     pub(super) messages: Messages,
-    /// What the sums of a step need, in turn.
+    /// The scratch memory of the sums of a step.
     scratch: Aligned,
     /// dQ of all (cell, action), and d of all cells.
     pub values: Aligned,
@@ -58,7 +58,7 @@ pub(crate) struct Passes {
     pub(super) carry_all: bool,
 }
 
-/// What each node receives, alpha, and what it returns.
+/// The messages of every node: alpha, which it receives, and the one it returns.
 pub(super) struct Messages {
     pub(super) sent: Aligned,
     pub(super) returned: Aligned,
@@ -161,7 +161,7 @@ impl Passes {
         self.go_back(n, policy, wants, None);
     }
 
-    /// The same where a rollout gains, beside the reward, a bonus at every cell it consults: what
+    /// Goes back where a rollout gains, beside the reward, a bonus at every cell it consults: what
     /// comes back is the mean of both. `bonus` is a table of cells without negative numbers.
     pub fn renew_back_with(&mut self, n: usize, policy: &[f64], wants: Wants, bonus: &[f64]) {
         assert_eq!(bonus.len(), self.visits.len());

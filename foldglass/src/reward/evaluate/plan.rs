@@ -86,7 +86,7 @@ use std::ops::Range;
 use std::sync::Arc;
 pub(crate) use weights::NodeWeights;
 
-/// What a unit of weight stands for.
+/// The meaning of a unit of weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
     /// Probabilities: rewards come out in [0, 1].
@@ -101,18 +101,18 @@ pub(crate) struct PreparedNode {
     pub geometry: Arc<Geometry>,
     pub weights: Arc<NodeWeights>,
     pub is_first: bool,
-    /// Where its group starts in tables of (cell, action), and in tables of cells.
+    /// The start of its group in tables of (cell, action), and in tables of cells.
     pub entries: usize,
     pub cells: usize,
-    /// Where its alpha starts among all messages sent; several nodes may read one message.
+    /// The start of its alpha among all messages sent; several nodes may read one message.
     pub alpha: usize,
-    /// Where the message it returns starts among all of them.
+    /// The start of the message it returns among all of them.
     pub returned: usize,
-    /// Where the messages start that the nodes that follow return, all behind its own.
+    /// The starts of the messages that the next nodes return, all behind its own.
     pub children: Vec<usize>,
-    /// What a right token counts here, where it is compared with the state.
+    /// The weight of a right token, where it is compared with the state.
     pub reward: Option<f64>,
-    /// What a visit counts: the share of the lengths that pass here, by weight.
+    /// The weight of a visit: the share of the lengths that pass here.
     pub share: f64,
     /// Whether its values add to those of a later node that consults the same cells.
     pub adds: bool,
@@ -134,11 +134,11 @@ pub(crate) struct Plan {
     /// Sizes of all messages sent and returned.
     pub sent_size: usize,
     pub returned_size: usize,
-    /// What the sums of a step need beside the arrays, the most of all steps.
+    /// The scratch memory of the sums of a step, the most of all steps.
     pub scratch: usize,
 }
 
-/// What nodes must share to have one geometry: what they see, and whether messages reach them and
+/// The properties that nodes of one geometry share: what they see, and whether messages reach them and
 /// leave them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Kind {
@@ -225,7 +225,7 @@ fn line(size: usize) -> usize {
     size.next_multiple_of(8)
 }
 
-/// What nodes share.
+/// The parts of a plan that nodes share.
 #[derive(Default)]
 struct PlanParts {
     geometries: HashMap<Kind, Arc<Geometry>>,
@@ -275,7 +275,7 @@ fn children(nodes: &[Node]) -> Vec<Vec<usize>> {
     lists
 }
 
-/// What a right token counts at a node that is rewarded.
+/// The weight of a right token at a node that is rewarded.
 fn reward(class: &Class, scale: Scale, node: &Node) -> f64 {
     match scale {
         Scale::Probability => share(class, &node.reward),

@@ -41,7 +41,7 @@ pub fn take_rows<P: RowEntry>(
     })
 }
 
-/// The same for the cells of a panel. Fetches `ahead`, rows that are taken later, meanwhile.
+/// Takes the cells of a panel. Meanwhile it prefetches `ahead`, rows that are taken later.
 fn take_panel<P: RowEntry>(
     q: usize,
     rows: &[P],
@@ -103,7 +103,7 @@ fn settle<const W: usize>(each: usize, in_use: usize, tolerance: f64, panel: &mu
     good
 }
 
-/// The same for one cell, where rows do not lie in whole panels.
+/// Takes one cell, where rows do not lie in whole panels.
 fn take_one<P: RowEntry>(row: &[P], place: CellPlace, tolerance: f64, table: &mut [f64]) -> bool {
     let entries = || row.iter().map(|&p| -> f64 { p.into() });
     let sum: f64 = entries().sum();

@@ -16,14 +16,14 @@ use std::ptr::null_mut;
 pub(super) struct Panel {
     /// Lanes, idle ones included.
     pub width: usize,
-    /// Its first lane.
+    /// The first lane.
     pub lane: usize,
-    /// Where it starts in a table of cells.
+    /// The start of the panel in a table of cells.
     pub cells: usize,
 }
 
 impl Panel {
-    /// The same, its width known to the compiler unless W is 0.
+    /// The panel with a width known to the compiler unless W is 0.
     #[inline(always)]
     fn of_width<const W: usize>(self) -> Panel {
         let width = if W > 0 { W } else { self.width };
@@ -31,7 +31,7 @@ impl Panel {
     }
 }
 
-/// Where a tile starts in a table of (cell, action), in one of cells, and in alpha and the message.
+/// The start of a tile in a table of (cell, action), in one of cells, and in alpha and the message.
 #[derive(Clone, Copy)]
 struct TileOffsets {
     entry: usize,
@@ -39,7 +39,7 @@ struct TileOffsets {
     alpha: usize,
 }
 
-/// Where a tile of post finds its first row and column, for one history and one vector of lanes.
+/// The first row and column of a tile of post, for one history and one vector of lanes.
 #[derive(Clone, Copy)]
 struct Sources {
     alpha: *const f64,
@@ -49,7 +49,7 @@ struct Sources {
     weight_rows: *const usize,
 }
 
-/// What the way back works on, for one history, one vector of lanes and the terms from some k on; what
+/// The arrays of the way back, for one history, one vector of lanes and the terms from some k on; what
 /// is not wanted is not to be followed.
 #[derive(Clone, Copy)]
 struct Streams {
@@ -71,7 +71,7 @@ pub(super) fn tall(n: usize) -> usize {
     n.div_ceil(n.div_ceil(TALLEST))
 }
 
-/// What post, or bbar, of a tile takes.
+/// The scratch memory of post, or bbar, of a tile.
 pub(super) fn scratch(extent: &Extent) -> usize {
     TALLEST * extent.columns() * PANEL
 }
@@ -108,7 +108,7 @@ macro_rules! by_rows {
 }
 
 impl Sums {
-    /// Where a tile starts.
+    /// The start of a tile.
     #[inline(always)]
     fn places(&self, tile: Tile) -> TileOffsets {
         let Extent {
@@ -394,7 +394,7 @@ impl Sums {
     }
 }
 
-/// What stays in registers on the way back: K terms of R rows.
+/// The numbers that stay in registers on the way back: K terms of R rows.
 struct Terms<V, const R: usize, const K: usize> {
     alpha: [[V; R]; K],
     message: [[V; R]; K],

@@ -10,7 +10,7 @@ use crate::reward::layout::PANEL;
 /// C(i, j) = sum over x of A(i, x) B(x, j): B and C have vectors over j.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Product {
-    /// Of C, as are columns; terms are the values of x.
+    /// The rows of C, as `columns` are its columns; terms are the values of x.
     rows: usize,
     pub columns: usize,
     terms: usize,
@@ -174,7 +174,7 @@ impl LoneLane {
         }
     }
 
-    /// What the matrices take.
+    /// The size of the matrices.
     pub fn size(&self) -> usize {
         self.columns + self.states * self.columns + self.padded * (self.columns + self.terms)
     }
@@ -191,7 +191,7 @@ impl LoneLane {
         }
     }
 
-    /// Where a history of the lane starts in alpha and the message, and in a table of (cell, action).
+    /// The start of a history of the lane in alpha and the message, and in a table of (cell, action).
     fn starts(&self, extent: &Extent, tile: Tile) -> (usize, usize) {
         let (lanes, terms) = (&extent.lanes, tile.history * self.terms);
         (

@@ -15,7 +15,7 @@ pub(super) const QUAD: usize = 4;
 /// The numbers of symbols for which lanes are transposed; with more symbols they go one by one.
 pub(super) const TRANSPOSED: RangeInclusive<usize> = QUAD..=8;
 
-/// Where the numbers of post and bbar lie in the message.
+/// The places of the numbers of post and bbar in the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Routes {
     pub(super) states: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Origin {
     pub lane: usize,
 }
 
-/// Where it lies in the message.
+/// The place of a number in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Landing {
     pub row: usize,
@@ -80,7 +80,7 @@ pub(super) enum Quad {
     Single,
 }
 
-/// Where the first action of a number lies, and how far from there the next.
+/// The place of the first action of a number, and the distance to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ActionPlace {
     pub first: usize,
@@ -97,7 +97,7 @@ pub(super) struct Shift {
 }
 
 impl Shift {
-    /// Where a number lies that lies at some place in the first history.
+    /// The place of a number from its place in the first history.
     #[inline(always)]
     pub fn of(&self, first: u32) -> ActionPlace {
         let first = first as usize;
@@ -169,7 +169,7 @@ impl Routes {
         routes
     }
 
-    /// Where the first history of a number lies.
+    /// The place of the first history of a number.
     #[inline(always)]
     fn first(&self, from: Origin) -> usize {
         let row = (from.draw * self.states + from.state) * self.entering + from.entering;
@@ -200,7 +200,7 @@ impl Routes {
         self.places[first * self.padded..].chunks_exact(self.padded)
     }
 
-    /// Where the first history of a quad lies.
+    /// The places of the first history of a quad.
     #[inline(always)]
     pub(super) fn firsts(&self, from: Origin) -> [u32; QUAD] {
         let row = (from.draw * self.states + from.state) * self.entering + from.entering;
@@ -343,7 +343,7 @@ impl Routes {
         self.reach
     }
 
-    /// Where an action of a number goes for each symbol drawn, and the weight of that.
+    /// The destination of an action of a number for each symbol drawn, and its weight.
     pub fn ways(
         &self,
         (history, from, action): (usize, Origin, usize),

@@ -42,13 +42,13 @@ impl LanePart {
         self.tile.panel.lane + self.lane
     }
 
-    /// Where the first action of a row and an entering symbol lies in scratch.
+    /// The place in scratch of the first action of a row and an entering symbol.
     #[inline(always)]
     fn offset(&self, row: usize, entering: usize) -> usize {
         entering * self.symbol + row * self.state + self.lane
     }
 
-    /// Its numbers of a row and an entering symbol.
+    /// The numbers of a row and an entering symbol.
     #[inline(always)]
     fn origin(&self, row: usize, entering: usize) -> Origin {
         Origin {
@@ -60,13 +60,13 @@ impl LanePart {
     }
 }
 
-/// What is gathered, and what becomes of it.
+/// The message that is gathered, and its use.
 #[derive(Clone, Copy)]
 pub(crate) struct Returned<'a> {
     pub message: &'a [f64],
-    /// Of symbols drawn on the way.
+    /// The weights of the symbols drawn on the way.
     pub mixing: &'a [f64],
-    /// Of entering symbols, in rows of lanes.
+    /// The weights of the entering symbols, in rows of lanes.
     pub weights: &'a [f64],
     /// Whether they are added to those in scratch.
     pub add: bool,
@@ -424,7 +424,7 @@ impl Routes {
         }
     }
 
-    /// Where four entering symbols of a row are that are transposed, from one on.
+    /// The places of four entering symbols of a row that are transposed, from one on.
     #[inline(always)]
     fn square(&self, at: LanePart, shift: Shift, row: usize, entering: usize) -> Square {
         let from = at.origin(row, 0);
@@ -439,7 +439,7 @@ impl Routes {
     }
 }
 
-/// Where all actions of a part are for one symbol drawn, state and entering symbol.
+/// The places of all actions of a part for one symbol drawn, state and entering symbol.
 #[derive(Clone, Copy)]
 struct ActionTargets {
     draw: usize,

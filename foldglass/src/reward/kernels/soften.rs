@@ -58,7 +58,7 @@ impl Soften {
         }
     }
 
-    /// The same for at most Q actions.
+    /// Softens panels of at most Q actions.
     #[inline(always)]
     fn panels<V: Lane, const Q: usize>(
         &self,
@@ -121,7 +121,7 @@ impl Soften {
         }
     }
 
-    /// What the update of every cell needs.
+    /// The constants of the update, alike for every cell.
     #[inline(always)]
     fn rule<V: Lane>(&self, has: Has<V>) -> UpdateConstants<V> {
         UpdateConstants {

@@ -89,7 +89,7 @@ pub(crate) struct Sums {
     sizes: BufferSizes,
 }
 
-/// What the buffers need, worked out once.
+/// The sizes of the buffers, computed once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BufferSizes {
     entries: usize,
@@ -133,7 +133,7 @@ impl Tile {
     }
 }
 
-/// What both ways read.
+/// The arrays that both ways read.
 #[derive(Clone, Copy)]
 pub(crate) struct PassInputs<'a> {
     pub policy: &'a [f64],
@@ -141,7 +141,7 @@ pub(crate) struct PassInputs<'a> {
     pub weights: &'a [f64],
 }
 
-/// What the way back has for bbar.
+/// The messages from which the way back makes bbar.
 #[derive(Clone, Copy)]
 pub(crate) struct Coming<'a> {
     /// How messages came back, if any did, and the weights of symbols drawn on the way.
@@ -175,7 +175,7 @@ impl<'a> Coming<'a> {
     }
 }
 
-/// What is gained at once.
+/// The reward that is gained at this step.
 #[derive(Clone, Copy)]
 pub(crate) struct StepReward<'a> {
     pub amount: f64,
@@ -183,20 +183,20 @@ pub(crate) struct StepReward<'a> {
     pub right: &'a [u16],
 }
 
-/// What the way back writes; nothing where it is empty.
+/// The tables that the way back writes; an empty one is not written.
 pub(crate) struct Results<'a> {
     pub values: &'a mut [f64],
     pub message: &'a mut [f64],
     /// Nor where there are neither values nor a message.
     pub visits: &'a mut [f64],
-    /// What a visit counts.
+    /// The weight of a visit.
     pub share: f64,
     /// Whether values and visits are added to or overwritten.
     pub add: bool,
 }
 
 impl Results<'_> {
-    /// The same for panels, which may run on several threads.
+    /// The pointers for panels, which may run on several threads.
     pub(super) fn targets(&mut self) -> Targets {
         let wanted = |to: &mut [f64]| (!to.is_empty()).then_some(to.as_mut_ptr());
         Targets {
@@ -209,7 +209,7 @@ impl Results<'_> {
     }
 }
 
-/// Where panels write on the way back, if it is wanted; no two of them write to one place.
+/// The places that panels write on the way back, if it is wanted; no two panels write to one place.
 #[derive(Clone, Copy)]
 pub(super) struct Targets {
     pub values: Option<*mut f64>,
@@ -261,7 +261,7 @@ impl Sums {
         self.sizes.entries >= WIDE
     }
 
-    /// What panels need beside the buffers.
+    /// The scratch memory of panels beside the buffers.
     pub fn scratch(&self) -> usize {
         let parts = if self.is_wide() { MOST_PARTS } else { 1 };
         self.sizes.scratch * parts
@@ -383,7 +383,7 @@ fn refuse(what: &str, len: usize, needed: usize) -> ! {
     panic!("{what} of {len} entries: {needed} are reached")
 }
 
-/// Where the panels of a step lie.
+/// Lists the panels of a step.
 fn panels(extent: &Extent) -> Vec<Panel> {
     let vectors = extent.vectors();
     let blocks = extent.lanes.blocks.iter();

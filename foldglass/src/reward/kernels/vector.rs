@@ -28,7 +28,7 @@ impl<V: Lane> Has<V> {
         Has(PhantomData)
     }
 
-    /// The same number in every lane.
+    /// Fills a vector with one number.
     #[inline(always)]
     pub fn splat(self, value: f64) -> V {
         V::splat(self, value)
@@ -61,7 +61,7 @@ impl<V: Lane> Has<V> {
 
 /// A vector of f64.
 pub(crate) trait Lane: Copy {
-    /// Its `WIDTH` numbers, and as many bytes.
+    /// An array of `WIDTH` numbers, as large as the vector.
     type Array;
     type Bytes;
     /// How many f64 it holds.
@@ -69,7 +69,7 @@ pub(crate) trait Lane: Copy {
     /// How many registers there are for it: 32, 16, or none that are worth counting on.
     const REGISTERS: usize;
 
-    /// The same number in every lane.
+    /// Fills a vector with one number.
     fn splat(has: Has<Self>, value: f64) -> Self;
 
     /// Consecutive numbers.
@@ -112,7 +112,7 @@ pub(crate) trait Lane: Copy {
     /// 2 to the power of whole numbers from -1022 to 1023, each given as MAGIC plus the number.
     fn power_of_two(magic: Self) -> Self;
 
-    /// The same number in every lane of a vector like this one.
+    /// Fills a vector like this one with one number.
     #[inline(always)]
     fn like(self, value: f64) -> Self {
         self.has().splat(value)

@@ -17,7 +17,7 @@ pub(super) struct VisitSum {
     /// By entering symbol.
     pub weights: *const f64,
     pub visits: *mut f64,
-    /// What a visit counts.
+    /// The weight of a visit.
     pub share: f64,
     /// Whether to add to visits or to overwrite them.
     pub add: bool,

@@ -5,12 +5,12 @@ use super::lanes::{Block, Lanes, PANEL, Reading, Roles, Seat, Vectors};
 use crate::model::class::{Class, Group};
 use std::ops::Range;
 
-/// Where one group lies.
+/// The places of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupLayout {
-    /// Its entries in a table of (cell, action), padding included.
+    /// The entries of the group in a table of (cell, action), padding included.
     pub entries: Range<usize>,
-    /// Its entries in a table of cells, padding included.
+    /// The entries of the group in a table of cells, padding included.
     pub cells: Range<usize>,
     pub roles: Roles,
     pub lanes: Lanes,
@@ -146,7 +146,7 @@ impl GroupLayout {
         self.order.is_some()
     }
 
-    /// Where the first history of a window lies for a replica: its seat, with the vector of the history.
+    /// The place of the first history of a window for a replica: its seat, with the vector of the history.
     #[inline]
     pub(super) fn first(&self, window: usize, replica: usize) -> (Seat, usize) {
         let Slot { lane, vector } = self.slots[window];
@@ -156,7 +156,7 @@ impl GroupLayout {
         (seat, vector as usize)
     }
 
-    /// Where a history of a window lies, whose first one is given.
+    /// The place of a history of a window, from that of the first one.
     #[inline]
     pub(super) fn place(
         &self,
@@ -208,7 +208,7 @@ impl GroupLayout {
         })
     }
 
-    /// Its panels by width, in tables with q actions per cell.
+    /// The panels by width, in tables with q actions per cell.
     pub fn panels(&self, q: usize) -> impl Iterator<Item = PanelRange> {
         self.lanes.blocks.iter().map(move |block| {
             let lanes = block.lanes();
@@ -230,7 +230,7 @@ pub(crate) struct LanePanel<'a> {
 }
 
 impl LanePanel<'_> {
-    /// Its part of the group's table with `each` entries per cell.
+    /// The range of the group's table with `each` entries per cell.
     pub fn part(&self, group: &GroupLayout, each: usize) -> Range<usize> {
         let entries = group.vectors.count() * each;
         self.lane * entries..(self.lane + self.width) * entries

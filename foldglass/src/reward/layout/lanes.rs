@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The lanes of the widest panel.
 pub(crate) const PANEL: usize = 8;
 
-/// What a step does with each symbol of its window, given by its position relative to t.
+/// The use that a step makes of each symbol of its window, given by its position relative to t.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Roles {
     /// The symbol that no later step reads, where the step sums over it.
@@ -82,7 +82,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Its lanes, padding included.
+    /// The lanes of the block, padding included.
     pub fn lanes(self) -> Range<usize> {
         self.first..self.first + self.panels * self.width
     }
@@ -158,7 +158,7 @@ impl Lanes {
         rows * (self.row + usize::from(self.has_lone))
     }
 
-    /// Where a lane of a row lies in an array of `rows` rows.
+    /// The place of a lane of a row in an array of `rows` rows.
     #[inline]
     pub fn place(&self, rows: usize, row: usize, lane: usize) -> usize {
         if self.has_lone && lane + 1 == self.count {
@@ -173,7 +173,7 @@ impl Lanes {
         self.blocks.last().map_or(0, |block| block.lanes().end)
     }
 
-    /// Where a lane lies in a table with `vectors` vectors in a panel.
+    /// The place of a lane in a table with `vectors` vectors in a panel.
     #[inline]
     pub fn seat(&self, lane: usize, vectors: usize) -> Seat {
         let block = self.blocks.iter().find(|block| lane < block.lanes().end);
@@ -191,15 +191,15 @@ impl Lanes {
 /// A lane's place in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seat {
-    /// Where its panel starts, in a table of cells.
+    /// The start of its panel, in a table of cells.
     pub panel: usize,
-    /// Its number there.
+    /// The number of the lane in its panel.
     pub lane: usize,
     pub width: usize,
 }
 
 impl Seat {
-    /// Where the lane of a vector of the panel lies.
+    /// The place of the lane of a vector of the panel.
     #[inline]
     pub fn at(&self, vector: usize) -> usize {
         self.panel + vector * self.width + self.lane

@@ -30,7 +30,7 @@ pub(crate) struct SingleInput<'a> {
     touched: Vec<usize>,
 }
 
-/// What one input contributes to an entry (cell, action).
+/// The contribution of one input to an entry (cell, action).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scores {
     /// Cell times q plus action.
@@ -39,7 +39,7 @@ pub(crate) struct Scores {
     pub gradient: f64,
     /// The mean square of the score over rollouts that succeed, E[r S^2].
     pub successes: f64,
-    /// The same over rollouts that fail.
+    /// The mean square of the score over rollouts that fail.
     pub failures: f64,
 }
 

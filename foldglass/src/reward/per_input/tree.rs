@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 /// One step of the rollouts of one length.
 pub(super) struct InputStep<'a> {
     pub group: &'a Group,
-    /// Its window is known from x_1 .. x_known on.
+    /// The number of positions after which the window is known: x_1 .. x_known.
     pub known: usize,
     /// The symbols in the window.
     pub symbols: usize,
@@ -42,7 +42,7 @@ pub(super) struct InputTree<'a> {
     forward: Vec<Vec<f64>>,
 }
 
-/// What is done at the leaves and on the way back.
+/// The work at the leaves and on the way back.
 pub(super) trait Visitor {
     /// Before the nodes below one are visited, whose next step is `step`.
     fn open(&mut self, _step: usize) {}
@@ -307,7 +307,7 @@ impl<'a, const K: usize, W: Fn(f64) -> LeafWeights<K>> Backward<'a, K, W> {
         self.product = vec![0.0; sizes().max().unwrap_or(0)];
     }
 
-    /// What was summed.
+    /// The sums.
     pub fn finish(self) -> Result<InputSums<K>, Stopped> {
         match self.stopped || self.tally.add(self.leaves % BETWEEN_REPORTS).is_break() {
             true => Err(Stopped),

@@ -16,7 +16,7 @@ pub enum Autocorrelation {
     Time {
         /// The integrated autocorrelation time; 1/2 for independent values.
         tau: f64,
-        /// Its standard error.
+        /// The standard error.
         error: f64,
         /// The lag at which the sum was cut, M.
         window: usize,
@@ -24,7 +24,7 @@ pub enum Autocorrelation {
     /// No window fits into half of the series: it remembers for a good part of its length, or has
     /// fewer than two values.
     TooShort {
-        /// Its number of values, n.
+        /// The number of values, n.
         length: usize,
     },
 }
@@ -109,7 +109,7 @@ impl Autocorrelation {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Its standard error, the correlations taken into account; none where tau is not known.
+    /// The standard error, the correlations taken into account; none where tau is not known.
     pub error: Option<f64>,
     /// How many independent values the series is worth; none where tau is not known.
     pub effective: Option<f64>,

@@ -50,7 +50,7 @@ pub fn effective_size_bulk<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
     HalfChains::of(chains)?.normal_scores().effective_size()
 }
 
-/// The same for the tails: the smaller of those for the 5 % and the 95 % quantile.
+/// The effective size for the tails: the smaller of those for the 5 % and the 95 % quantile.
 ///
 /// # Panics
 /// If chains differ in length, or a value is not finite.
@@ -65,7 +65,7 @@ pub fn effective_size_tail<C: AsRef<[f64]>>(chains: &[C]) -> Option<f64> {
     TAILS.into_iter().filter_map(of_tail).reduce(f64::min)
 }
 
-/// The same for the mean of the values as they are.
+/// The effective size for the mean of the values as they are.
 ///
 /// # Panics
 /// If chains differ in length, or a value is not finite.

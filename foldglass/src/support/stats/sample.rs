@@ -3,7 +3,7 @@
 use super::special::{student_quantile, student_tail};
 use super::{Interval, check_finite, mean, miss};
 
-/// What independent values are like.
+/// The mean, spread and quantiles of independent values.
 ///
 /// ```
 /// use foldglass::support::stats::Summary;
@@ -71,7 +71,7 @@ impl Summary {
         })
     }
 
-    /// What [`welch`] needs of it; none for a single value.
+    /// The moments that [`welch`] needs; none for a single value.
     pub fn moments(&self) -> Option<SampleMoments> {
         Some(SampleMoments {
             n: self.n,

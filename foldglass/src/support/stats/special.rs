@@ -65,7 +65,7 @@ pub(super) fn normal_score(p: f64) -> f64 {
     if p < 0.5 { -z } else { z }
 }
 
-/// Where a decreasing tail that starts at 1 falls to `miss`.
+/// Finds where a decreasing tail that starts at 1 falls to `miss`.
 fn quantile(miss: f64, tail: impl Fn(f64) -> f64) -> f64 {
     let mut high = 1.0;
     while tail(high) > miss {
@@ -74,7 +74,7 @@ fn quantile(miss: f64, tail: impl Fn(f64) -> f64) -> f64 {
     crossing(0.0, high, |x| tail(x) > miss)
 }
 
-/// Where `before` turns from true to false between two numbers, to the last bit, by bisection.
+/// Finds where `before` turns from true to false between two numbers, to the last bit, by bisection.
 pub(crate) fn crossing(mut low: f64, mut high: f64, before: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = low + (high - low) / 2.0;

@@ -99,7 +99,7 @@ impl StepArrays {
 pub(crate) struct Geometry {
     pub arrays: StepArrays,
     pub sums: Sums,
-    /// Where what it sends goes, if anything follows.
+    /// The destinations of what it sends, if anything follows.
     pub routes: Option<Routes>,
     /// If tokens are rewarded here: by state, entering symbol and lane, the action that is the fold.
     pub right: Vec<u16>,

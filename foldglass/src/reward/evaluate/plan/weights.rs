@@ -11,7 +11,7 @@ use crate::reward::kernels::Origin;
 pub(crate) struct NodeWeights {
     /// For each entering symbol and each lane (zero on padding), the weight.
     pub entering: Vec<f64>,
-    /// Where the next step mixes, for each x_{t+1}, entering symbol and lane: the weight of x_{t+1}.
+    /// The weight of x_{t+1} for each x_{t+1}, entering symbol and lane, where the next step mixes.
     pub mixing: Vec<f64>,
 }
 
