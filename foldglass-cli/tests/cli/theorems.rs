@@ -146,7 +146,10 @@ fn where_nothing_is_known_quenches_bound_the_share_of_traps() {
 fn a_law_without_a_census_says_why_and_does_not_wait() {
     let scratch = Scratch::new();
     for (law, why) in [
-        ("lengths --lengths 1,2,3,4,5,6,7,8,9,10,11,12", "takes at least "),
+        (
+            "lengths --lengths 1,2,3,4,5,6,7,8,9,10,11,12",
+            "takes at least ",
+        ),
         ("traps --lengths 200 --inputs markov:9/10", "798 cells"),
     ] {
         let begun = Instant::now();
