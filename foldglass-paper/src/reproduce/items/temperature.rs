@@ -68,8 +68,11 @@ fn measure(records: &Records) -> Vec<Number> {
 /// Room for the names of the classes.
 const FRAME: Frame = TITLED.right(108.0);
 
-/// The panels: a title, the ends and the step of the axis of rewards, and classes with their names there.
-const PANELS: [(&str, [f64; 3], &[(ClassId, &str)]); 2] = [
+/// Classes, each with its name in the figure.
+type NamedClasses = &'static [(ClassId, &'static str)];
+
+/// The panels: a title, the ends and the step of the axis of rewards, and the classes drawn there.
+const PANELS: [(&str, [f64; 3], NamedClasses); 2] = [
     (
         "one length",
         [0.1, 1.05, 0.1],
@@ -102,7 +105,7 @@ fn panel(
     scale: Scale,
     title: &str,
     [low, high, step]: [f64; 3],
-    classes: &[(ClassId, &str)],
+    classes: NamedClasses,
 ) -> Scene {
     let (mut plots, mut names) = (Vec::new(), Vec::new());
     for (&(class, short), look) in classes.iter().zip(LOOKS) {
