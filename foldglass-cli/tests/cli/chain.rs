@@ -382,9 +382,9 @@ fn a_class_too_large_for_its_chains_is_refused_with_the_size_it_needs() {
     let good = "chain --kernel heat-bath --sweeps 2 --chains 9 --task quasigroup --lengths 7 \
                 --window 0,3 --max-memory 500KiB";
     let good = good.replace("                ", "");
-    let said = ["10775 cells needs 1.6 MiB", "500.0 KiB", "--max-memory"];
+    let said = ["10775 cells needs 1.", " MiB: 500.0 KiB", "--max-memory"];
     refuses(&scratch, &format!("{good} --tau 1"), &said);
-    let said = ["10775 cells needs 3.3 MiB", "500.0 KiB", "--max-memory"];
+    let said = ["10775 cells needs 3.", " MiB: 500.0 KiB", "--max-memory"];
     refuses(&scratch, &format!("{good} --ladder 0,1"), &said);
 }
 

@@ -187,9 +187,16 @@ fn an_enumeration_killed_at_any_moment_goes_on() {
 fn the_memory_allowed_shows_in_the_parts_and_in_nothing_else() {
     let scratch = Scratch::new();
     let whole = scratch.report(&parity("9", &[]));
-    // A thread takes nearly all that is allowed here: few steps are merged.
-    let little = ["--max-memory", "289MiB", "--max-codes", "1000"];
     let out = ["--out", "parts", "--shard", "1/2"];
+    // The least that the command says a thread needs: few steps are merged.
+    let refused = scratch.run(&parity(
+        "9",
+        &[&["--max-memory", "1MiB"], &out[..]].concat(),
+    ));
+    let (_, needs) = refused.errors.split_once("needs ").expect("a refusal");
+    let (mebibytes, _) = needs.split_once(" MiB").expect("a size");
+    let least = format!("{}MiB", mebibytes.parse::<f64>().unwrap().ceil() + 1.0);
+    let little = ["--max-memory", &least, "--max-codes", "1000"];
     scratch
         .run(&parity("9", &[&little[..], &out].concat()))
         .success();

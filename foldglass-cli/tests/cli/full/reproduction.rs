@@ -311,7 +311,7 @@ fn figure(scratch: &Scratch) {
     assert_well_formed(&svg);
     for said in [
         "quasigroup (1,1) T=3,4,5,6",
-        "10⁻¹³",
+        "10⁻¹²",
         "with resets",
         "SMOKE SCALE",
     ] {
