@@ -22,7 +22,7 @@ use foldglass_study::parallel::threads;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::quenches::{Quenches, quench};
+use self::quenches::{QuenchEnds, quench};
 use super::enumerate::grouped;
 use crate::cli::GlobalArgs;
 use crate::error::Error;
@@ -283,10 +283,10 @@ impl Benign {
         }
     }
 
-    fn by_quenches(class: &Class, takes: &str, ends: Quenches) -> Benign {
+    fn by_quenches(class: &Class, takes: &str, ends: QuenchEnds) -> Benign {
         let fails = escape::assumptions(class);
         let fails = fails.map_or_else(|error| error.to_string(), |()| String::new());
-        let Quenches {
+        let QuenchEnds {
             optimal,
             certified,
             undecided,

@@ -31,7 +31,7 @@ const FEWEST: u64 = 8;
 
 /// How quenches ended.
 #[derive(Debug, Default, PartialEq)]
-pub struct Quenches {
+pub struct QuenchEnds {
     /// At reward 1.
     pub optimal: usize,
     /// In a trap.
@@ -133,7 +133,7 @@ pub fn quench(
     class: &Class,
     settings: &GlobalArgs,
     allowance: Allowance,
-) -> Result<Option<Quenches>, Error> {
+) -> Result<Option<QuenchEnds>, Error> {
     let what = format!("a quench of {} cells", class.cells());
     let asked = threads(settings.threads, QUENCHES);
     let threads = fitting(asked, &what, counts::bytes(class), allowance)?;
@@ -154,7 +154,7 @@ fn within(
     seed: u64,
     changes: u64,
     context: Context<'_>,
-) -> Result<Option<Quenches>, StudyError> {
+) -> Result<Option<QuenchEnds>, StudyError> {
     let each = context.memory.shared(context.threads);
     let budget = Budget::of(class, changes);
     let (sweeps, shelf) = (budget.most(SWEEPS), budget.most(SHELF));
@@ -203,10 +203,10 @@ fn within(
         };
         Ok(Some((end, sweeps + found.explored)))
     };
-    let mut ends = Quenches {
+    let mut ends = QuenchEnds {
         sweeps,
         shelf,
-        ..Quenches::default()
+        ..QuenchEnds::default()
     };
     let take = |(end, looks): (End, usize)| {
         // A quench that another thread made after the last one is not counted.
@@ -248,7 +248,7 @@ mod tests {
             let context = Context::default().with_threads(threads);
             within(&class, 5, changes, context).unwrap().unwrap()
         };
-        let number = |ends: &Quenches| ends.optimal + ends.certified + ends.undecided;
+        let number = |ends: &QuenchEnds| ends.optimal + ends.certified + ends.undecided;
         let each = (class.cells() * 2) as u64;
         let few = made(1000 * each, 1);
         // The least part of it is for the sweeps of a quench.
