@@ -195,7 +195,7 @@ fn the_memory_allowed_shows_in_the_parts_and_in_nothing_else() {
     ));
     let (_, needs) = refused.errors.split_once("needs ").expect("a refusal");
     let (mebibytes, _) = needs.split_once(" MiB").expect("a size");
-    let least = format!("{}MiB", mebibytes.parse::<f64>().unwrap().ceil() + 1.0);
+    let least = format!("{}MiB", mebibytes.parse::<f64>().unwrap().ceil());
     let little = ["--max-memory", &least, "--max-codes", "1000"];
     scratch
         .run(&parity("9", &[&little[..], &out].concat()))

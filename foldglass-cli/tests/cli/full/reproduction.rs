@@ -310,9 +310,9 @@ fn figure(scratch: &Scratch) {
     let svg = scratch.read(path);
     assert_well_formed(&svg);
     for said in [
-        "quasigroup (1,1) T=3,4,5,6",
+        "(1,1) T = 3,4,5,6",
         "10⁻¹²",
-        "with resets",
+        "crosses: the paper’s means",
         "SMOKE SCALE",
     ] {
         assert!(svg.contains(said), "{said}");
