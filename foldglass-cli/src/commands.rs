@@ -32,6 +32,7 @@ pub mod read_back;
 pub mod reinforce;
 pub mod report;
 pub mod reproduce;
+pub mod rerun;
 pub mod run;
 mod series;
 pub mod shell;
@@ -175,6 +176,8 @@ commands! {
         Plot(plot::PlotArgs),
         /// Write a study or an enumeration as a job array of Slurm
         Slurm(slurm::SlurmArgs),
+        /// Repeat the command that wrote a file by --json, and compare what comes out
+        Rerun(rerun::RerunArgs) => rerun::RerunArgs::run,
     }
     "The paper" {
         /// Repeat the tables and figures of the paper, and compare them number by number

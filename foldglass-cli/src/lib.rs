@@ -5,6 +5,7 @@
 //! [`run_program`] is the program. [`answer`] is the same for a host, such as Python: the JSON object comes
 //! back, and a [`Host`] hears of progress and says whether to go on.
 
+mod call;
 mod commands;
 mod flags;
 mod output;
@@ -14,6 +15,7 @@ mod settings;
 #[cfg(test)]
 mod spelling;
 mod summary;
+mod sums;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -22,6 +24,7 @@ use std::sync::Arc;
 use foldglass::Allowance;
 use foldglass_paper::{claims, reproduce};
 use foldglass_report::{self as report, error, progress};
+use foldglass_study::files::listing;
 use program::Cli;
 // Commands take their settings from here.
 use settings as cli;
@@ -68,5 +71,8 @@ fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Result<
     if invocation.settings.quiet {
         progress::be_quiet();
     }
-    command.run(&invocation, out)
+    if !invocation.settings.json {
+        return command.run(&invocation, out);
+    }
+    listing(sums::sum, || command.run(&invocation, out))
 }

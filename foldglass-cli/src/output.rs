@@ -1,13 +1,17 @@
 //! Writes a report, for a person or for a program.
 
 use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use foldglass::ClassSpec;
+use foldglass::{ClassSpec, InputLaw, Shape};
 use foldglass_study::Fields;
+use foldglass_study::files::{self, FilesRead};
+use foldglass_study::method::put;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
+use crate::call;
 use crate::cli::{GlobalArgs, Invocation};
 use crate::error::Error;
 use crate::report::Table;
@@ -23,7 +27,10 @@ struct Envelope<'a, R: Serialize> {
     seed: u64,
     version: &'static str,
     command: &'a str,
+    /// All settings by the names of the flags, with their defaults; null where there is none.
     settings: Fields,
+    /// The SHA-256 sum of every file that was read, by its path; - is stdin.
+    files_read: FilesRead,
     #[serde(flatten)]
     report: &'a R,
 }
@@ -65,14 +72,11 @@ pub fn write(
     };
     let mut out = BufWriter::with_capacity(1 << 16, out);
     let written = if json {
-        let typed = &invocation.typed;
-        let mut settings = report.settings().unwrap_or_else(|| typed.clone());
-        // The class has the table, not its name.
-        if let Some(task) = typed.get("task") {
-            settings.insert("task".to_owned(), task.clone());
-        }
+        let class = report.class();
+        let settings = settings(invocation, &report.settings(), class.as_ref());
         let envelope = Envelope {
-            class: report.class(),
+            files_read: files_read(&invocation.name, &settings),
+            class,
             seed: report.seed().unwrap_or(seed),
             version: foldglass_study::VERSION,
             command: &invocation.name,
@@ -93,6 +97,45 @@ pub fn write(
         None if report.interrupted() => Err(Error::Interrupted),
         None => Ok(()),
     }
+}
+
+/// The settings as typed; where nothing was, what the report and the class say.
+fn settings(invocation: &Invocation, resolved: &Fields, class: Option<&ClassSpec>) -> Fields {
+    let mut settings = invocation.typed.clone();
+    let is_stated = ["task", "lengths"]
+        .iter()
+        .all(|flag| settings.get(*flag).is_some_and(|value| !value.is_null()));
+    let class = class.filter(|_| is_stated);
+    let by_class = class.map_or_else(Fields::new, class_settings);
+    for (flag, value) in resolved.iter().chain(&by_class) {
+        if let Some(empty) = settings.get_mut(flag).filter(|value| value.is_null()) {
+            *empty = value.clone();
+        }
+    }
+    settings
+}
+
+/// The flags of a class that need not be given where the task and the lengths are.
+fn class_settings(class: &ClassSpec) -> Fields {
+    let Shape { window, memory, .. } = &class.shape;
+    let mut fields = Fields::new();
+    put(&mut fields, "window", [window.past, window.future]);
+    put(&mut fields, "memory", memory);
+    put(&mut fields, "reward", class.reward.to_string());
+    if class.inputs == InputLaw::Uniform {
+        put(&mut fields, "inputs", "uniform");
+    }
+    fields
+}
+
+/// The files that were read, but those that the command itself keeps.
+fn files_read(command: &str, settings: &Fields) -> FilesRead {
+    let own: Vec<PathBuf> = call::written(command, settings)
+        .map(|(_, path)| path)
+        .collect();
+    let mut files = files::files_read();
+    files.retain(|file, _| !own.iter().any(|own| Path::new(file).starts_with(own)));
+    files
 }
 
 fn write_tables(

@@ -3,13 +3,11 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use foldglass_study::Fields;
+use clap::{Arg, CommandFactory, FromArgMatches, Parser};
 use foldglass_study::method::setting::find;
 use foldglass_study::methods::train;
-use foldglass_study::words::full_name;
-use serde_json::Value;
 
+use crate::call;
 use crate::commands::{Command, HEADINGS};
 use crate::error::Error;
 use crate::settings::{GlobalArgs, Invocation, one_line};
@@ -115,7 +113,7 @@ impl Cli {
                 let invocation = Invocation {
                     settings,
                     name: name.to_owned(),
-                    typed: typed(&program, name, own),
+                    typed: call::settings(&program, name, own),
                     program,
                 };
                 Ok(Some((invocation, command)))
@@ -126,73 +124,6 @@ impl Cli {
             },
         }
     }
-}
-
-/// Flags that are not settings: they say how, or stand elsewhere in a report.
-const NO_SETTINGS: [&str; 11] = [
-    "json",
-    "quiet",
-    "format",
-    "seed",
-    "threads",
-    "max_memory",
-    "lengths",
-    "window",
-    "tied",
-    "memory",
-    "inputs",
-];
-
-/// The flags of a command by name, numbers as numbers.
-fn typed(program: &clap::Command, command: &str, matches: &ArgMatches) -> Fields {
-    let own = program.find_subcommand(command).expect("it was just read");
-    let mut fields = Fields::new();
-    // By the definition: the matches also have ids of groups of flags, which are not settings.
-    for flag in own.get_arguments() {
-        let name = flag.get_id().as_str();
-        if NO_SETTINGS.contains(&name) {
-            continue;
-        }
-        if !flag.get_action().takes_values() {
-            if matches.get_flag(name) {
-                fields.insert(name.to_owned(), Value::Bool(true));
-            }
-            continue;
-        }
-        let raw = matches.get_raw(name).into_iter().flatten();
-        let mut values: Vec<Value> = raw
-            .map(|text| match (name, text.to_string_lossy()) {
-                ("task", text) => Value::from(full_name(&text)),
-                (_, text) => value(&text),
-            })
-            .collect();
-        let value = match values.len() {
-            0 => continue,
-            1 => values.swap_remove(0),
-            _ => Value::Array(values),
-        };
-        fields.insert(name.to_owned(), value);
-    }
-    fields
-}
-
-/// A number, a list of numbers (`0.1,0.2`), or the text itself.
-fn value(text: &str) -> Value {
-    let parts: Option<Vec<Value>> = text.split(',').map(|part| number(part.trim())).collect();
-    match parts {
-        Some(mut one) if one.len() == 1 => one.swap_remove(0),
-        Some(several) => Value::Array(several),
-        None => Value::from(text),
-    }
-}
-
-fn number(text: &str) -> Option<Value> {
-    let whole = text.parse::<i64>().ok().map(Value::from);
-    let real = || {
-        let number = text.parse::<f64>().ok().filter(|n| n.is_finite())?;
-        serde_json::Number::from_f64(number).map(Value::Number)
-    };
-    whole.or_else(real)
 }
 
 fn print<T>(printed: std::io::Result<()>) -> Result<Option<T>, Error> {

@@ -7,6 +7,7 @@ use schemars::Schema;
 use crate::commands::Command;
 use crate::commands::archive::ArchiveManifest;
 use crate::commands::explore::Address;
+use crate::commands::rerun::RerunReport;
 use crate::commands::shell::{Completions, Pages};
 use crate::output::schema;
 
@@ -16,6 +17,7 @@ pub fn schemas() -> Vec<(String, Schema)> {
         ("Explore", schema::<Address>()),
         ("Completions", schema::<Completions>()),
         ("Man", schema::<Pages>()),
+        ("Rerun", schema::<RerunReport>()),
     ];
     let commands = Command::schemas().into_iter().chain(by_themselves);
     let commands = commands.map(|(variant, schema)| {

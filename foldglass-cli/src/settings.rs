@@ -39,7 +39,7 @@ pub struct Invocation {
     pub settings: GlobalArgs,
     /// The command's name.
     pub name: String,
-    /// Its flags as typed, and defaults, by name.
+    /// All its flags by name, as typed or with their defaults; null where there is neither.
     pub typed: Fields,
     /// The definition of the whole command line.
     pub program: clap::Command,

@@ -7,6 +7,7 @@ use clap::{Arg, Command};
 use foldglass_study::method::Setting;
 use foldglass_study::methods::{cavi, chain, reinforce, train};
 
+use crate::call::{NOT_WRITTEN, is_written};
 use crate::program::definition;
 
 /// Spellings of before, which are still accepted: commands, old flag, flag.
@@ -57,6 +58,21 @@ const LETTERS: [(char, &[&str], &str); 1] = [(
 const WITHOUT_LETTER: [(&str, &str, &str); 2] = [
     ("free-energy", "sweeps", "-n would be its iterations too"),
     ("free-energy", "iterations", "-n would be its sweeps too"),
+];
+
+/// Flags that name files and directories to read.
+const READ: [&str; 11] = [
+    "check",
+    "code",
+    "directories",
+    "directory",
+    "file",
+    "files",
+    "from",
+    "other",
+    "policy",
+    "prior",
+    "start",
 ];
 
 /// Settings of studies that are not flags of the command: the reason stands where the command leaves them
@@ -273,6 +289,26 @@ fn the_settings_of_a_method_are_the_flags_of_its_command() {
             .filter(|name| !front.not_settings.contains(name))
             .collect();
         assert!(foreign.is_empty(), "{}: {foreign:?}", front.command);
+    }
+}
+
+/// `rerun` writes elsewhere what the command writes: a new flag for a file belongs to one of the two lists.
+#[test]
+fn a_flag_with_a_file_is_known_as_read_or_written() {
+    for command in commands() {
+        let name = command.get_name();
+        for flag in command.get_arguments() {
+            let id = flag.get_id().as_str();
+            let values = flag.get_value_names().unwrap_or_default();
+            let is_file = values.iter().any(|value| {
+                let value: Vec<&str> = value.split(['.', '|']).collect();
+                value.contains(&"FILE") || value.contains(&"DIR")
+            });
+            let is_read = READ.contains(&id) || NOT_WRITTEN.contains(&(name, id));
+            let known = is_read || is_written(name, id) || (name, id) == ("gauge", "relabel");
+            assert!(!is_file || known, "{name} {id}");
+            assert!(!(is_read && is_written(name, id)), "{name} {id}");
+        }
     }
 }
 

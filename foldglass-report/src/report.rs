@@ -24,9 +24,9 @@ pub trait Report: JsonSchema + Serialize {
         None
     }
 
-    /// The settings that made it; none are those of the command line as typed.
-    fn settings(&self) -> Option<Fields> {
-        None
+    /// Settings that made it where the command line did not state them, by the names of the flags.
+    fn settings(&self) -> Fields {
+        Fields::new()
     }
 
     /// What it holds as tables, for `--format`.

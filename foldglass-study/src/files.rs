@@ -1,8 +1,9 @@
-//! Reads the JSON files that a user names, within bounds.
+//! Reads the JSON files that a user names, within bounds, and lists what was read.
 
 mod unique;
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -19,6 +20,67 @@ pub const LARGEST: u64 = 1 << 32;
 /// The most that is read of a pipe or a device, which may be endless.
 pub const LARGEST_STREAM: u64 = 1 << 30;
 
+/// Files that were read: the hash of each, by its path as it was named.
+pub type FilesRead = BTreeMap<String, String>;
+
+/// The list of a thread, and the hash that it has of each file.
+struct ReadList {
+    hash: fn(&[u8]) -> String,
+    files: FilesRead,
+}
+
+thread_local! {
+    static READ_LIST: RefCell<Option<ReadList>> = const { RefCell::new(None) };
+}
+
+/// Does something and lists the files that this thread reads meanwhile, for [`files_read`]. A list within a list
+/// is a list of its own.
+pub fn listing<T>(hash: fn(&[u8]) -> String, job: impl FnOnce() -> T) -> T {
+    /// Puts the outer list back, also where the job panics.
+    struct Outer(Option<ReadList>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            READ_LIST.set(self.0.take());
+        }
+    }
+    let files = FilesRead::new();
+    let _outer = Outer(READ_LIST.replace(Some(ReadList { hash, files })));
+    job()
+}
+
+/// The files that this thread has read since [`listing`] began; none outside of it.
+pub fn files_read() -> FilesRead {
+    READ_LIST.with_borrow(|list| {
+        list.as_ref()
+            .map_or_else(FilesRead::new, |l| l.files.clone())
+    })
+}
+
+/// Puts a file that was read on the list, if there is one.
+pub fn note_read(path: &Path, content: &[u8]) {
+    let hash = READ_LIST.with_borrow(|list| list.as_ref().map(|list| list.hash));
+    if let Some(hash) = hash {
+        note_sum(path, &hash(content));
+    }
+}
+
+/// The same with the hash that the list would have of it.
+pub fn note_sum(path: &Path, sum: &str) {
+    READ_LIST.with_borrow_mut(|list| {
+        if let Some(list) = list {
+            list.files
+                .insert(path.display().to_string(), sum.to_owned());
+        }
+    });
+}
+
+/// Reads a file whole, and puts it on the list.
+pub fn read_listed(path: &Path) -> io::Result<Vec<u8>> {
+    let content = std::fs::read(path)?;
+    note_read(path, &content);
+    Ok(content)
+}
+
 /// A file that was read and not yet understood.
 #[derive(Debug, Clone)]
 pub struct Input {
@@ -31,13 +93,17 @@ impl Input {
     /// Reads the file at `path`, or stdin where it is `-`.
     pub fn read(path: &Path) -> Result<Input, StudyError> {
         if path == Path::new("-") {
-            return Input::from("stdin".to_owned(), std::io::stdin().lock(), LARGEST_STREAM);
+            let input = Input::from("stdin".to_owned(), std::io::stdin().lock(), LARGEST_STREAM)?;
+            note_read(path, &input.content);
+            return Ok(input);
         }
         let failed = |source| StudyError::read(path, source);
         let file = std::fs::File::open(path).map_err(failed)?;
         let regular = file.metadata().map_err(failed)?.is_file();
         let most = if regular { LARGEST } else { LARGEST_STREAM };
-        Input::from(path.display().to_string(), file, most)
+        let input = Input::from(path.display().to_string(), file, most)?;
+        note_read(path, &input.content);
+        Ok(input)
     }
 
     fn from(name: String, from: impl Read, most: u64) -> Result<Input, StudyError> {
@@ -57,7 +123,9 @@ impl Input {
     /// Reads the file at `path`, which may have up to `most` bytes.
     pub fn read_up_to(path: &Path, most: u64) -> Result<Input, StudyError> {
         let file = std::fs::File::open(path).map_err(|source| StudyError::read(path, source))?;
-        Input::from(path.display().to_string(), file, most)
+        let input = Input::from(path.display().to_string(), file, most)?;
+        note_read(path, &input.content);
+        Ok(input)
     }
 
     /// A content that is already here.

@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::disk::sync_directory;
 use crate::error::StudyError;
+use crate::files::read_listed;
 use crate::manifest::{Index, Manifest, RunKey};
 use crate::record::{Record, seal, unseal};
 
@@ -178,7 +179,7 @@ pub fn read<T: DeserializeOwned>(
     path: &Path,
     mut take: impl FnMut(usize, T) -> Result<(), StudyError>,
 ) -> Result<usize, StudyError> {
-    let content = fs::read(path).map_err(|source| StudyError::read(path, source))?;
+    let content = read_listed(path).map_err(|source| StudyError::read(path, source))?;
     let mut damaged = 0;
     let lines = whole_lines(&content).split(|&byte| byte == b'\n');
     for (number, line) in (1..).zip(lines).filter(|(_, line)| !line.is_empty()) {

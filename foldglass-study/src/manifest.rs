@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::replace;
 use crate::error::StudyError;
+use crate::files::read_listed;
 use crate::record::{Record, SCHEMA, VERSION, seal, unseal};
 use crate::spec::{Parameters, Study};
 
@@ -119,7 +120,7 @@ impl Manifest {
     pub fn read(directory: &Path) -> Result<Manifest, StudyError> {
         let failed = |problem: String| StudyError::study(directory, problem);
         let file = Manifest::FILE;
-        let text = fs::read(directory.join(file)).map_err(|error| match error.kind() {
+        let text = read_listed(&directory.join(file)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => failed(format!(
                 "there is no {file}: a directory that `foldglass run` or `foldglass enumerate` \
                  wrote is needed"

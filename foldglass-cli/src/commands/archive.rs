@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass_study::disk::Whole;
+use foldglass_study::files::note_sum;
 use foldglass_study::{StudyError, seal, unseal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::report;
 use crate::claims::{Probes, ReproductionFacts, rows};
@@ -20,6 +20,7 @@ use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::output::{Report, number};
 use crate::reproduce::{Records, ReproductionManifest, Scale, compare, items};
+use crate::sums::{Hashed, sum_of};
 use tar::{TarReader, TarWriter};
 
 /// The flags of `archive`.
@@ -137,13 +138,14 @@ fn write(directory: &Path, out: &Path) -> Result<Archive, Error> {
     let contents = contents(directory)?;
     let mut files = Vec::new();
     for (path, content) in &contents {
-        let mut hash = Sha256::new();
-        let bytes =
-            io::copy(&mut content.open()?, &mut Hashed(&mut hash)).map_err(Error::Output)?;
+        let (bytes, sha256) = sum_of(&mut content.open()?).map_err(Error::Output)?;
+        if let Content::File(file) = content {
+            note_sum(file, &sha256);
+        }
         files.push(ArchivedFile {
             path: path.clone(),
             bytes,
-            sha256: hex(hash),
+            sha256,
         });
     }
     let bytes = files.iter().map(|file| file.bytes).sum();
@@ -245,7 +247,10 @@ fn check_place(out: &Path, directory: &Path) -> Result<(), Error> {
 
 /// Reads an archive to its end. Every byte has one value that it may have.
 fn check(path: &Path) -> Result<Archive, Error> {
-    let file = File::open(path).map_err(|source| StudyError::read(path, source))?;
+    let failed = |source| StudyError::read(path, source);
+    let (_, sha256) = sum_of(&mut File::open(path).map_err(failed)?).map_err(failed)?;
+    note_sum(path, &sha256);
+    let file = File::open(path).map_err(failed)?;
     let mut tar = TarReader::new(BufReader::new(file));
     let mut archive = Archive {
         archive: path.to_owned(),
@@ -272,36 +277,15 @@ fn verify(tar: &mut TarReader<impl Read>, archive: &mut Archive) -> Result<(), S
         .ok_or_else(|| format!("{MANIFEST} is damaged, or of another format than {FORMAT}"))?;
     archive.seed = manifest.seed;
     for file in &manifest.files {
-        let mut hash = Sha256::new();
-        let bytes = tar.read(&format!("{FOLDER}/{}", file.path), &mut Hashed(&mut hash))?;
-        if (bytes, hex(hash)) != (file.bytes, file.sha256.clone()) {
+        let mut hash = Hashed::default();
+        let bytes = tar.read(&format!("{FOLDER}/{}", file.path), &mut hash)?;
+        if (bytes, hash.sum()) != (file.bytes, file.sha256.clone()) {
             return Err(format!("{} is not what was archived", file.path));
         }
         archive.files += 1;
         archive.bytes += bytes;
     }
     tar.end()
-}
-
-/// Takes bytes into a hash.
-struct Hashed<'a>(&'a mut Sha256);
-
-impl Write for Hashed<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn hex(hash: Sha256) -> String {
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 impl Report for Archive {

@@ -137,6 +137,7 @@ impl BarrierArgs {
             points: self.points,
             back_end: run.machine,
             distillation,
+            max_proposals: self.max_proposals(&class),
             stretches: measured.stretches,
             stopped: !whole || measured.stopped,
         };
@@ -154,6 +155,11 @@ impl BarrierArgs {
         }
     }
 
+    /// The most changes that a chain proposes.
+    fn max_proposals(&self, class: &Class) -> u64 {
+        self.max_proposals.unwrap_or(40_000 * class.cells() as u64)
+    }
+
     /// The first chain that arrives.
     fn path(
         &self,
@@ -161,7 +167,7 @@ impl BarrierArgs {
         first: u64,
         observer: &Terminal,
     ) -> Result<(u64, EscapePath), Error> {
-        let most = self.max_proposals.unwrap_or(40_000 * class.cells() as u64);
+        let most = self.max_proposals(class);
         let mut late = None;
         for number in 0..self.max_chains {
             let seed = first.wrapping_add(number);

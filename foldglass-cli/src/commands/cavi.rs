@@ -169,8 +169,15 @@ impl Report for CaviReport {
         Some(self.series.class.clone())
     }
 
-    fn settings(&self) -> Option<Fields> {
-        Some(self.series.settings.clone())
+    fn settings(&self) -> Fields {
+        let mut settings = self.series.settings.clone();
+        let rule = if settings.contains_key("step") {
+            "gradient"
+        } else {
+            "cavi"
+        };
+        put(&mut settings, "rule", rule);
+        settings
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

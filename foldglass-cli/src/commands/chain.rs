@@ -332,8 +332,8 @@ impl Report for ChainReport {
         Some(self.chains.series.class.clone())
     }
 
-    fn settings(&self) -> Option<Fields> {
-        Some(self.chains.series.settings.clone())
+    fn settings(&self) -> Fields {
+        self.chains.series.settings.clone()
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

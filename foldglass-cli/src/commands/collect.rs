@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use foldglass::{ClassSpec, Context, support::names};
 use foldglass_study::census::{self, BARRIER_CAP, CensusFindings, CensusManifest};
+use foldglass_study::method::put;
 use foldglass_study::parallel::threads;
-use foldglass_study::{DataFile, Form, Gathered, data_form, gather, write_table};
+use foldglass_study::{DataFile, Fields, Form, Gathered, data_form, gather, write_table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -169,6 +170,15 @@ impl Report for Merged {
             Merged::Study(collected) => Some(collected.seed),
             Merged::Census { .. } => None,
         }
+    }
+
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        if let Merged::Study(Collected { tables, .. }) = self {
+            // Where no name is given, all forms are written, and differ in the extension.
+            put(&mut fields, "table", tables[0].with_extension(""));
+        }
+        fields
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

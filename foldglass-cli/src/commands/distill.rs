@@ -16,7 +16,6 @@ use foldglass_nn::settings::{ModelSettings, SettingsError};
 use foldglass_nn::weights::Weights;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
-use foldglass_study::method::fields;
 use foldglass_study::tables::Source;
 use foldglass_study::{Fields, StudyError, VERSION};
 use schemars::JsonSchema;
@@ -26,7 +25,7 @@ use serde_json::json;
 use super::kept::{self, Names, RunDirectory, Trains};
 use crate::cli::GlobalArgs;
 use crate::error::Error;
-use crate::flags::distill::{DistillationArgs, pupils_named};
+use crate::flags::distill::{DistillationArgs, distillation_settings, pupils_named};
 use crate::flags::fleet::{BackendArgs, Machine, Maker};
 use crate::flags::kept::KeptArgs;
 use crate::flags::table::one_code;
@@ -404,8 +403,8 @@ impl Report for Distilled {
         Some(self.class.clone())
     }
 
-    fn settings(&self) -> Option<Fields> {
-        Some(fields(&self.distillation))
+    fn settings(&self) -> Fields {
+        distillation_settings(&self.distillation)
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

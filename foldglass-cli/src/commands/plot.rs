@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass_study::gather;
+use foldglass_study::method::put;
+use foldglass_study::{Fields, gather};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,6 +80,12 @@ impl PlotArgs {
 impl Report for Plotted {
     fn seed(&self) -> Option<u64> {
         Some(self.seed)
+    }
+
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        put(&mut fields, "svg", &self.svg);
+        fields
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -16,6 +16,7 @@ use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{BatchLengths, Evaluation, FleetSettings, LengthDraw, ModelSettings};
 use foldglass_nn::shape::NetworkShape;
 use foldglass_nn::weights::Weights;
+use foldglass_study::files::read_listed;
 use foldglass_study::{StudyError, claims};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,8 +67,8 @@ impl ReadBackArgs {
             expected: "a safetensors file of a network",
             problem,
         };
-        let bytes = std::fs::read(&self.weights)
-            .map_err(|source| StudyError::read(&self.weights, source))?;
+        let bytes =
+            read_listed(&self.weights).map_err(|source| StudyError::read(&self.weights, source))?;
         let origin = Origin::read(&bytes).map_err(|error| not(error.to_string()))?;
         self.check_class(&class, origin.as_ref())?;
         let net = self.settings(&class, origin.as_ref())?;

@@ -181,8 +181,8 @@ impl Report for ReinforceReport {
         Some(self.series.class.clone())
     }
 
-    fn settings(&self) -> Option<Fields> {
-        Some(self.series.settings.clone())
+    fn settings(&self) -> Fields {
+        self.series.settings.clone()
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use foldglass_study::Fields;
+use foldglass_study::method::put;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -133,6 +135,12 @@ fn write_parts(
 impl Report for WrittenReport {
     fn seed(&self) -> Option<u64> {
         Some(self.seed)
+    }
+
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        put(&mut fields, "out", self.page.parent());
+        fields
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -7,9 +7,11 @@ use std::time::Duration;
 use clap::Args;
 use foldglass::Allowance;
 use foldglass::support::memory::Bytes;
+use foldglass_study::method::put;
 use foldglass_study::parallel::threads;
 use foldglass_study::{
-    End, Executed, Forecast, Options, Registry, SeriesForecast, Shard, Study, execute, forecast,
+    End, Executed, Fields, Forecast, Options, Registry, SeriesForecast, Shard, Study, execute,
+    forecast,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -131,6 +133,14 @@ impl Report for RunReport {
     fn seed(&self) -> Option<u64> {
         let (RunReport::Summary { seed, .. } | RunReport::Forecast { seed, .. }) = self;
         Some(*seed)
+    }
+
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        if let RunReport::Summary { out, .. } = self {
+            put(&mut fields, "out", out);
+        }
+        fields
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use foldglass::Allowance;
 use foldglass::support::memory::Bytes;
-use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
+use foldglass_study::method::put;
+use foldglass_study::{Fields, StudyError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -289,6 +290,13 @@ pub struct WrittenScript {
 impl Report for WrittenScript {
     fn seed(&self) -> Option<u64> {
         Some(self.seed)
+    }
+
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        put(&mut fields, "script", &self.script);
+        put(&mut fields, "out", &self.out);
+        fields
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -4,8 +4,10 @@ use clap::Args;
 use foldglass_nn::distill::Distillation;
 use foldglass_nn::fleet::FleetError;
 use foldglass_nn::settings::SettingsError;
+use foldglass_study::Fields;
+use foldglass_study::method::put;
 
-use super::fleet::{InitialArgs, NetworkArgs, above_zero, named};
+use super::fleet::{InitialArgs, NetworkArgs, above_zero, named, network_settings};
 use super::{count, positive};
 use crate::error::Error;
 
@@ -43,6 +45,26 @@ impl DistillationArgs {
         base.every = self.every.unwrap_or(base.every);
         base
     }
+}
+
+/// What the flags of a distillation hold, by name.
+pub fn distillation_settings(distillation: &Distillation) -> Fields {
+    let Distillation {
+        shape,
+        layout,
+        initial,
+        batch,
+        learning_rate,
+        steps,
+        every,
+        ..
+    } = distillation;
+    let mut fields = network_settings(shape, *layout, *initial);
+    put(&mut fields, "batch", batch);
+    put(&mut fields, "learning_rate", learning_rate);
+    put(&mut fields, "steps", steps);
+    put(&mut fields, "every", every);
+    fields
 }
 
 /// What a fleet of pupils says, with the flag that is meant: the cap is their longest length.

@@ -9,6 +9,8 @@ use foldglass_nn::machine::{Place, Precision};
 use foldglass_nn::settings::SettingsError;
 use foldglass_nn::shape::{NetworkShape, Norm};
 use foldglass_nn::weights::WeightLaw;
+use foldglass_study::Fields;
+use foldglass_study::method::put;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -78,6 +80,19 @@ impl InitialArgs {
     pub fn law(&self, law: WeightLaw) -> WeightLaw {
         self.init.unwrap_or(law)
     }
+}
+
+/// What the flags of a network hold, by name.
+pub fn network_settings(shape: &NetworkShape, layout: Layout, init: WeightLaw) -> Fields {
+    let mut fields = Fields::new();
+    put(&mut fields, "width", shape.width);
+    put(&mut fields, "heads", shape.heads);
+    put(&mut fields, "mlp", shape.mlp);
+    put(&mut fields, "vocabulary", shape.vocabulary);
+    put(&mut fields, "norm", shape.norm);
+    put(&mut fields, "layout", layout);
+    put(&mut fields, "init", init);
+    fields
 }
 
 /// The flags that say where it is computed.

@@ -10,7 +10,11 @@ fn the_json_has_the_form_of_the_contract() {
                  \"lengths\":[8],\"window\":[0,0],\"tied\":false,\"memory\":1,\"inputs\":\"uniform\"},\
                  \"seed\":0,\"version\":\"";
     assert!(run.success().starts_with(class), "{}", run.text);
-    let rest = "\"command\":\"cells\",\"settings\":{\"task\":\"quasigroup\"},\"q\":5,\"count\":180,\
+    let settings = "\"command\":\"cells\",\"settings\":{\"inputs\":\"uniform\",\"length_weights\":null,\
+                    \"lengths\":8,\"list\":false,\"max_memory\":null,\"memory\":1,\"reward\":\"final\",\
+                    \"task\":\"quasigroup\",\"tied\":false,\"window\":[0,0]},\"files_read\":{}";
+    assert!(run.text.contains(settings), "{}", run.text);
+    let rest = "\"files_read\":{},\"q\":5,\"count\":180,\
                 \"cells\":[{\"t\":1,\"x\":[0],\"y\":null},{\"t\":1,\"x\":[1],";
     assert!(run.text.contains(rest), "{}", run.text);
     assert!(run.text.ends_with(",{\"t\":8,\"x\":[4],\"y\":4}]}\n"));

@@ -38,6 +38,7 @@ mod reference;
 mod reinforce;
 mod report;
 mod reproduce;
+mod rerun;
 mod schemas;
 mod shell;
 #[cfg(unix)]

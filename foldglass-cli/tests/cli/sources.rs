@@ -259,6 +259,17 @@ fn codes_of_two_classes_are_not_mixed() {
     );
 }
 
+/// The settings that are neither null nor false.
+fn given(output: &Value) -> Value {
+    let all = output["settings"].as_object().unwrap().iter();
+    let given = all.filter(|(_, value)| !value.is_null() && **value != json!(false));
+    Value::Object(
+        given
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    )
+}
+
 #[test]
 fn what_is_printed_says_what_made_it() {
     let scratch = Scratch::new();
@@ -274,19 +285,23 @@ fn what_is_printed_says_what_made_it() {
         "certify --code chains.json --max-codes 7 --seed 5 --threads 2",
     ));
     assert_eq!(
-        (&found["command"], &found["seed"], &found["settings"]),
+        (&found["command"], &found["seed"], given(&found)),
         (
             &json!("certify"),
             &json!(5),
-            &json!({"code": "chains.json", "max_codes": 7})
+            json!({"code": "chains.json", "max_codes": 7})
         )
     );
     let found = scratch.json(&words("gauge --code chains.json#0 --relabel random"));
     let settings = json!({"code": "chains.json#0", "relabel": "random"});
-    assert_eq!(found["settings"], settings);
+    assert_eq!(given(&found), settings);
+    // The class has its defaults where the flags state it.
     let found = scratch.json(&words("tree --task z:2 --lengths 2 --orbits"));
-    let settings = json!({"task": "z:2", "orbits": true, "max_leaves": 200});
-    assert_eq!(found["settings"], settings);
+    let settings = json!({"task": "z:2", "lengths": 2, "orbits": true, "max_leaves": 200,
+        "inputs": "uniform", "memory": 1, "reward": "final", "window": [0, 0]});
+    assert_eq!(given(&found), settings);
+    assert_eq!(found["settings"]["svg"], Value::Null);
+    assert_eq!(found["settings"]["tied"], false);
     let found = scratch.json(&words("task --task z:3"));
     assert_eq!(found["settings"], json!({"task": "z:3"}));
     // A study has its own seed.

@@ -82,6 +82,7 @@ const TABLE: &[(&str, Ends)] = &[
     ),
     ("benign", Stopped("--task z:5 --lengths 6 --memory 2", 0.5)),
     ("law", Short),
+    ("rerun", Stopped("long.json", 0.5)),
     ("check", Stopped("verdict.json --all", 0.5)),
     (
         "inspect",
@@ -320,6 +321,11 @@ mod full {
         scratch.run(&words(weights)).success();
         let verdict = "certify --code narrow.json --cap 20000 --out verdict.json --quiet";
         scratch.run(&words(verdict)).success();
+        let mut chain = scratch.json(&words(
+            "chain --tau 1e-3 --sweeps 5 --task parity --lengths 9",
+        ));
+        chain["settings"]["sweeps"] = 1_000_000_000.into();
+        scratch.file("long.json", &chain.to_string());
         let mut faults = Vec::new();
         for &(name, ends) in TABLE {
             if let Stopped(flags, after) = ends {

@@ -143,13 +143,14 @@ pub fn words(text: &str) -> Vec<&str> {
 }
 
 /// A JSON object without what every one carries, which must be there: version, command, seed,
-/// settings and, where it is about one, the class.
+/// settings, files that were read and, where it is about one, the class.
 pub fn report(mut object: Value) -> Value {
     let fields = object.as_object_mut().unwrap();
     assert_eq!(fields.remove("version").unwrap(), env!("CARGO_PKG_VERSION"));
     assert!(fields.remove("command").unwrap().is_string());
     assert!(fields.remove("seed").unwrap().is_u64());
     assert!(fields.remove("settings").unwrap().is_object());
+    assert!(fields.remove("files_read").unwrap().is_object());
     let class = fields.remove("class");
     assert!(class.is_none_or(|class| class["square"].is_array()));
     object

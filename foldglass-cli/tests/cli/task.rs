@@ -10,7 +10,7 @@ fn the_json_of_the_papers_square_has_the_form_of_the_contract() {
     let version = env!("CARGO_PKG_VERSION");
     let carried = format!(
         "{{\"seed\":0,\"version\":\"{version}\",\"command\":\"task\",\"settings\":\
-         {{\"task\":\"quasigroup\"}},"
+         {{\"task\":\"quasigroup\"}},\"files_read\":{{}},"
     );
     assert_eq!(
         run.success().strip_prefix(&carried[..]).unwrap(),

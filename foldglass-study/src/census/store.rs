@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::PartRecord;
 use crate::disk::replace;
 use crate::error::StudyError;
+use crate::files::read_listed;
 use crate::journal::{self, Journal};
 use crate::manifest::unsealed;
 use crate::plan::Shard;
@@ -64,7 +65,7 @@ impl CensusManifest {
     /// Reads that of a directory.
     pub fn read(directory: &Path) -> Result<CensusManifest, StudyError> {
         let path = directory.join(FILE);
-        let text = fs::read(&path).map_err(|source| StudyError::read(&path, source))?;
+        let text = read_listed(&path).map_err(|source| StudyError::read(&path, source))?;
         let Some(content) = unseal(text.trim_ascii_end()) else {
             return Err(StudyError::study(directory, unsealed(&text, FILE)));
         };

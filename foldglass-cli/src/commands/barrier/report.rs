@@ -6,10 +6,11 @@ use foldglass::ClassSpec;
 use foldglass_nn::barrier::LineReward;
 use foldglass_nn::distill::Distillation;
 use foldglass_study::Fields;
-use foldglass_study::method::{fields, put};
+use foldglass_study::method::put;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::flags::distill::distillation_settings;
 use crate::flags::fleet::Machine;
 use crate::output::Report;
 use crate::report::{Cell, Column, Format, Table};
@@ -43,6 +44,9 @@ pub struct BarrierReport {
     pub(super) back_end: Machine,
     #[serde(skip)]
     pub(super) distillation: Distillation,
+    /// The most changes that a chain may propose.
+    #[serde(skip)]
+    pub(super) max_proposals: u64,
     pub(super) stretches: Vec<StretchReport>,
     #[serde(skip)]
     pub(super) stopped: bool,
@@ -87,10 +91,10 @@ impl Report for BarrierReport {
         Some(self.class.clone())
     }
 
-    fn settings(&self) -> Option<Fields> {
-        let mut fields = fields(&self.distillation);
-        put(&mut fields, "points", self.points);
-        Some(fields)
+    fn settings(&self) -> Fields {
+        let mut fields = distillation_settings(&self.distillation);
+        put(&mut fields, "max_proposals", self.max_proposals);
+        fields
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

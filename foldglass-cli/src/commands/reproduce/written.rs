@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use foldglass_study::Fields;
+use foldglass_study::method::put;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -105,6 +107,17 @@ impl Report for ReproduceReport {
             ReproduceReport::Compared(reproduced) => Some(reproduced.seed),
             ReproduceReport::Planned(_) => None,
         }
+    }
+
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        // The report is written where the items were run, into the directory of their records.
+        if let ReproduceReport::Compared(reproduced) = self
+            && reproduced.report.is_some()
+        {
+            put(&mut fields, "out", &reproduced.out);
+        }
+        fields
     }
 
     fn tables(&self, format: Format) -> Vec<Table> {

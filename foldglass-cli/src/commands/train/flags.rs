@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use foldglass::InputLaw;
 use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
     Adam, Adaptive, Baseline, BatchLengths, Decoding, EntropyForm, Evaluation, FleetSettings, Gate,
@@ -11,11 +12,12 @@ use foldglass_nn::settings::{
 use foldglass_nn::shape::NetworkShape;
 use foldglass_nn::weights::Weights;
 use foldglass_study::methods::train::set_prior;
-use foldglass_study::words;
+use foldglass_study::{Fields, words};
+use serde_json::{Value, json};
 
 use super::TrainArgs;
 use crate::error::Error;
-use crate::flags::fleet::{above_zero, word};
+use crate::flags::fleet::{above_zero, network_settings, word};
 use crate::flags::{count, law, natural, not_negative, positive, share, whole};
 
 /// What `--quick` trains where nothing else is said.
@@ -256,6 +258,60 @@ impl TrainArgs {
             lengths: own.gate_lengths.unwrap_or(base.lengths),
         }
     }
+}
+
+/// What the flags of training hold by name, where they have a value that need not be given.
+pub fn training_settings(settings: &FleetSettings) -> Fields {
+    let FleetSettings {
+        shape,
+        layout,
+        initial,
+        gate,
+        adam,
+        evaluation,
+        schedule,
+        ..
+    } = settings;
+    let mut fields = network_settings(shape, *layout, *initial);
+    let mut state = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    state("batch", json!(settings.batch));
+    state("steps", json!(settings.steps));
+    state("longest", json!(settings.cap));
+    if settings.inputs == InputLaw::Uniform {
+        state("inputs", json!("uniform"));
+    }
+    if let BatchLengths::Curriculum { start, .. } = settings.lengths {
+        state("start_length", json!(start));
+    }
+    state("drawn", json!(settings.lengths.drawn()));
+    state("gate", json!(gate.decoding));
+    state("gate_every", json!(gate.period));
+    state("gate_above", json!(gate.above));
+    state("gate_samples", json!(gate.samples));
+    state("gate_lengths", json!(gate.lengths));
+    state("convention", json!(settings.entropy));
+    if let TrainingMethod::Reinforce {} = settings.method {
+        state("method", json!("reinforce"));
+    }
+    state("epsilon", json!(settings.exploration));
+    state("adam", json!([adam.beta1, adam.beta2, adam.epsilon]));
+    state("weight_decay", json!(settings.weight_decay));
+    state("warm_up", json!(schedule.warm_up));
+    state("cosine", json!(schedule.floor));
+    state(
+        "kl",
+        json!(
+            settings
+                .prior
+                .as_ref()
+                .map_or(0.0, |prior| prior.coefficient)
+        ),
+    );
+    state("baseline", json!(settings.baseline));
+    state("keep", json!(settings.keep));
+    state("test_length", json!(evaluation.length));
+    state("test_inputs", json!(evaluation.inputs));
+    fields
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@ use foldglass_nn::backend::StepRecord;
 use foldglass_nn::fleet::Best;
 use foldglass_nn::settings::FleetSettings;
 use foldglass_study::Fields;
-use foldglass_study::method::{fields, put};
+use foldglass_study::method::put;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Name;
+use super::flags::training_settings;
 use crate::flags::fleet::Machine;
 use crate::output::Report;
 use crate::report::{Cell, Column, Digits, Format, Table};
@@ -223,10 +224,14 @@ fn name_of(value: &impl Serialize) -> String {
 }
 
 impl Report for FleetReport {
-    fn settings(&self) -> Option<Fields> {
-        let mut fields = fields(&self.settings);
-        put(&mut fields, "models", self.models.len());
-        Some(fields)
+    fn settings(&self) -> Fields {
+        let mut fields = training_settings(&self.settings);
+        // Where no task or no coefficient is given, all models have the same.
+        if let Some(Model { name, .. }) = self.models.first() {
+            put(&mut fields, "task", &name.task);
+            put(&mut fields, "entropy", name.c);
+        }
+        fields
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

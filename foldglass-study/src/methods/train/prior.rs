@@ -7,6 +7,7 @@ use foldglass_nn::settings::{FleetSettings, Prior, PriorNetwork};
 use foldglass_nn::weights::Weights;
 
 use crate::error::StudyError;
+use crate::files::read_listed;
 use crate::hash::digest;
 
 /// The word for each network's own first weights.
@@ -26,7 +27,7 @@ pub fn set_prior(
         return Ok(None);
     };
     let path = base.join(file);
-    let bytes = std::fs::read(&path).map_err(|source| StudyError::read(&path, source))?;
+    let bytes = read_listed(&path).map_err(|source| StudyError::read(&path, source))?;
     let not = |problem: String| StudyError::Content {
         path: path.display().to_string(),
         expected: "a safetensors file of a network like those in training",
