@@ -189,10 +189,8 @@ fn the_memory_allowed_shows_in_the_parts_and_in_nothing_else() {
     let whole = scratch.report(&parity("9", &[]));
     let out = ["--out", "parts", "--shard", "1/2"];
     // The least that the command says a thread needs: few steps are merged.
-    let refused = scratch.run(&parity(
-        "9",
-        &[&["--max-memory", "1MiB"], &out[..]].concat(),
-    ));
+    let too_little = ["--max-memory", "1MiB", "--max-codes", "1000"];
+    let refused = scratch.run(&parity("9", &[&too_little[..], &out].concat()));
     let (_, needs) = refused.errors.split_once("needs ").expect("a refusal");
     let (mebibytes, _) = needs.split_once(" MiB").expect("a size");
     let least = format!("{}MiB", mebibytes.parse::<f64>().unwrap().ceil());
