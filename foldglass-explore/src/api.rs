@@ -7,6 +7,9 @@ mod look;
 #[cfg(feature = "records")]
 mod records;
 mod start;
+#[cfg(feature = "ways")]
+mod trap;
+#[cfg(feature = "ways")]
 mod ways_out;
 
 use std::sync::Arc;
@@ -132,8 +135,11 @@ fn answer(ask: &Ask<'_>, name: &str, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         "run/new" => respond(body, |asked| dynamics::begin(ask, &asked)),
         "run/step" => respond(body, |asked| dynamics::step(ask, &asked)),
         "run/drop" => respond(body, |asked| dynamics::end(ask, &asked)),
+        #[cfg(feature = "ways")]
         "escape" => respond(body, |asked| ways_out::escape(ask, &asked)),
+        #[cfg(feature = "ways")]
         "certify" => respond(body, |asked| ways_out::certify(ask, &asked)),
+        #[cfg(feature = "ways")]
         "tree" => respond(body, |asked| ways_out::tree(ask, &asked)),
         #[cfg(feature = "records")]
         "records" => respond(body, |asked| records::list(ask, &asked)),
@@ -143,13 +149,17 @@ fn answer(ask: &Ask<'_>, name: &str, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         "records/point" => respond(body, |asked| records::point(ask, &asked)),
         #[cfg(feature = "records")]
         "records/run" => respond(body, |asked| records::run(ask, &asked)),
-        #[cfg(not(feature = "records"))]
-        "records" | "records/plot" | "records/point" | "records/run" => {
-            Err(Refusal::unable("this explorer reads no records").help("foldglass explore DIR"))
-        }
+        known if NAMES.contains(&known) => Err(not_here(known)),
         other => Err(Refusal::new(404, format!("there is no question `{other}`"))
             .help(format!("one of {}", NAMES.join(", ")))),
     }
+}
+
+/// Refuses a question that this build was made without.
+fn not_here(name: &str) -> Refusal {
+    Refusal::unable(format!(
+        "this part of the explorer does not answer `{name}`"
+    ))
 }
 
 fn respond<Q: DeserializeOwned, A: Serialize>(
@@ -215,11 +225,7 @@ fn hello(ask: &Ask<'_>) -> Value {
             DirectoryKind::Fleet => "fleet",
             DirectoryKind::Reproduction => "reproduction",
         };
-        let name = directory
-            .path
-            .file_name()
-            .unwrap_or(directory.path.as_os_str());
-        json!({ "name": name.to_string_lossy(), "kind": kind })
+        json!({ "name": directory.folder.name(), "kind": kind })
     });
     json!({
         "version": foldglass_study::VERSION,

@@ -1,12 +1,12 @@
 //! Holds what all requests share: what the program was given, classes, runs and the pages that are open.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use foldglass::support::clock::Instant;
 use foldglass::{Allowance, Code};
+use foldglass_study::{Folder, Manifest};
 
 use crate::classes::{Classes, KnownClass};
 use crate::deadline::{Deadline, Heard};
@@ -29,43 +29,46 @@ pub enum DirectoryKind {
 #[derive(Debug, Clone)]
 pub struct Directory {
     /// The directory itself.
-    pub path: PathBuf,
+    pub folder: Folder,
     /// What wrote it.
     pub kind: DirectoryKind,
 }
 
 impl Directory {
     /// That of a study or a fleet, by the files in it. A reproduction is told by who can read its manifest.
-    pub fn find(path: &Path) -> Option<Directory> {
+    pub fn find(folder: &Folder) -> Option<Directory> {
         let kind = match () {
-            () if path.join("train.json").is_file() => DirectoryKind::Fleet,
-            () if is_study(path) => DirectoryKind::Study,
+            () if folder.has("train.json") => DirectoryKind::Fleet,
+            () if is_study(folder) => DirectoryKind::Study,
             () => return None,
         };
         Some(Directory {
-            path: path.to_owned(),
+            folder: folder.clone(),
             kind,
         })
+    }
+
+    /// The same, and that of a reproduction by the file that holds its manifest, which is not read.
+    pub fn of(folder: &Folder) -> Option<Directory> {
+        let reproduction = || Directory {
+            folder: folder.clone(),
+            kind: DirectoryKind::Reproduction,
+        };
+        let is_reproduction = folder.has("reproduce.json");
+        Directory::find(folder).or_else(|| is_reproduction.then(reproduction))
     }
 
     /// The names of the studies of a reproduction.
     #[cfg(feature = "records")]
     pub(crate) fn studies(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.path)
-            .into_iter()
-            .flatten()
-            .flatten();
-        let mut names: Vec<String> = entries
-            .filter(|entry| is_study(&entry.path()))
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
-        names.sort_unstable();
+        let mut names = self.folder.names().unwrap_or_default();
+        names.retain(|name| is_study(&self.folder.folder(name)));
         names
     }
 }
 
-fn is_study(path: &Path) -> bool {
-    path.join("study.json").is_file()
+fn is_study(folder: &Folder) -> bool {
+    folder.has(Manifest::FILE)
 }
 
 /// What the program was started with.

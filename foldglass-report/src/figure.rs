@@ -307,7 +307,9 @@ pub fn round_step(step: f64) -> f64 {
 pub fn ticks([low, high]: [f64; 2], steps: f64) -> (Vec<f64>, usize) {
     let step = round_step((high - low) / steps);
     let decimals = (-step.log10().floor()).max(0.0) as usize;
-    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    // An end that is a round number has a tick, whatever the last bit of the quotient.
+    let (first, last) = (low / step - 1e-9, high / step + 1e-9);
+    let (first, last) = (first.ceil() as i64, last.floor() as i64);
     ((first..=last).map(|n| n as f64 * step).collect(), decimals)
 }
 
@@ -379,6 +381,11 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within_the_axis() {
+        assert_eq!(
+            ticks([0.1, 0.3], 2.0).0.len(),
+            3,
+            "0.3 / 0.1 is less than 3"
+        );
         for (low, high) in [(0.78, 1.01), (0.0, 1.0), (0.4, 0.41)] {
             let (ticks, decimals) = ticks([low, high], 8.0);
             assert!((4..=12).contains(&ticks.len()), "{ticks:?}");

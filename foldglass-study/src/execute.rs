@@ -18,6 +18,7 @@ use crate::checkpoint::{Checkpoints, StoredUnit};
 use crate::disk::remove_unfinished;
 use crate::drive::{End, Job, drive};
 use crate::error::StudyError;
+use crate::folder::Folder;
 use crate::journal::{self, Journal};
 use crate::manifest::RunKey;
 use crate::method::{self, Registry};
@@ -87,8 +88,12 @@ pub fn done(
     let mut done = HashSet::new();
     let mut damaged = 0;
     if out.is_dir() {
-        for path in journal::files(out, "records")? {
-            damaged += journal::read_records(&path, &plan.manifest, &plan.index, |key, _| {
+        let out = Folder::on_disk(out);
+        for file in journal::files(&out, "records")? {
+            let Plan {
+                manifest, index, ..
+            } = plan;
+            damaged += journal::read_records(&out, &file, manifest, index, |key, _| {
                 done.insert(key);
                 Ok(())
             })?;

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::disk::sync_directory;
 use crate::error::StudyError;
-use crate::files::read_listed;
+use crate::folder::Folder;
 use crate::manifest::{Index, Manifest, RunKey};
 use crate::record::{Record, seal, unseal};
 
@@ -159,27 +159,22 @@ fn whole_lines(content: &[u8]) -> &[u8] {
     &content[..end.map_or(0, |end| end + 1)]
 }
 
-/// The files of a directory whose names begin and end so, in their order.
-pub fn files(directory: &Path, begin: &str) -> Result<Vec<PathBuf>, StudyError> {
-    let failed = |source| StudyError::read(directory, source);
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        let text = name.to_string_lossy();
-        if text.starts_with(begin) && text.ends_with(".jsonl") {
-            files.push(directory.join(name));
-        }
-    }
-    files.sort();
-    Ok(files)
+/// The names of the files of a directory that begin and end so, in their order.
+pub fn files(directory: &Folder, begin: &str) -> Result<Vec<String>, StudyError> {
+    let names = directory.names();
+    let mut names = names.map_err(|source| StudyError::read(directory.path(), source))?;
+    names.retain(|name| name.starts_with(begin) && name.ends_with(".jsonl"));
+    Ok(names)
 }
 
 /// Hands every whole line of a file to `take`, with its number from 1; says how many were damaged.
 pub fn read<T: DeserializeOwned>(
-    path: &Path,
+    directory: &Folder,
+    file: &str,
     mut take: impl FnMut(usize, T) -> Result<(), StudyError>,
 ) -> Result<usize, StudyError> {
-    let content = read_listed(path).map_err(|source| StudyError::read(path, source))?;
+    let content = directory.read(file);
+    let content = content.map_err(|source| StudyError::read(&directory.file(file), source))?;
     let mut damaged = 0;
     let lines = whole_lines(&content).split(|&byte| byte == b'\n');
     for (number, line) in (1..).zip(lines).filter(|(_, line)| !line.is_empty()) {
@@ -195,16 +190,17 @@ pub fn read<T: DeserializeOwned>(
 /// Hands every record of a file to `take`, with its run. A record of another study or version is
 /// refused.
 pub fn read_records(
-    path: &Path,
+    directory: &Folder,
+    file: &str,
     manifest: &Manifest,
     index: &Index,
     mut take: impl FnMut(RunKey, Record) -> Result<(), StudyError>,
 ) -> Result<usize, StudyError> {
-    read(path, |number, record: Record| {
+    read(directory, file, |number, record: Record| {
         let key = manifest
             .place(index, &record)
             .map_err(|problem| StudyError::Study {
-                place: format!("{} line {number}", path.display()),
+                place: format!("{} line {number}", directory.file(file).display()),
                 problem,
                 excerpt: None,
             })?;
@@ -233,13 +229,20 @@ const NAMED: usize = 1000;
 /// Reads the records of a study from its directories. Equal ones count once; different ones of the
 /// same run are refused.
 pub fn gather(directories: &[PathBuf]) -> Result<Gathered, StudyError> {
+    let folders: Vec<Folder> = directories.iter().map(Folder::on_disk).collect();
+    gather_folders(&folders)
+}
+
+/// The same, also where the files were handed over.
+pub fn gather_folders(directories: &[Folder]) -> Result<Gathered, StudyError> {
     let mut all: BTreeMap<RunKey, (Record, PathBuf)> = BTreeMap::new();
     let mut damaged = 0;
     let manifest = same_manifest(directories)?;
     let index = Index::new(&manifest.study);
     for directory in directories {
-        for path in files(directory, "records")? {
-            damaged += read_records(&path, &manifest, &index, |key, record| {
+        for file in files(directory, "records")? {
+            let path = directory.file(&file);
+            damaged += read_records(directory, &file, &manifest, &index, |key, record| {
                 let (first, place) = all
                     .entry(key)
                     .or_insert_with(|| (record.clone(), path.clone()));
@@ -265,13 +268,13 @@ pub fn gather(directories: &[PathBuf]) -> Result<Gathered, StudyError> {
     })
 }
 
-fn same_manifest(directories: &[PathBuf]) -> Result<Manifest, StudyError> {
+fn same_manifest(directories: &[Folder]) -> Result<Manifest, StudyError> {
     let manifest = Manifest::read(&directories[0])?;
     for directory in &directories[1..] {
         if Manifest::read(directory)? != manifest {
-            let first = directories[0].display();
+            let first = directories[0].path().display();
             let problem = format!("it holds another study than {first}, or another state of it");
-            return Err(StudyError::study(directory, problem));
+            return Err(StudyError::study(directory.path(), problem));
         }
     }
     Ok(manifest)

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::replace;
 use crate::error::StudyError;
-use crate::files::read_listed;
+use crate::folder::Folder;
 use crate::record::{Record, SCHEMA, VERSION, seal, unseal};
 use crate::spec::{Parameters, Study};
 
@@ -117,10 +117,10 @@ impl Manifest {
     pub const FILE: &str = "study.json";
 
     /// Reads that of a directory.
-    pub fn read(directory: &Path) -> Result<Manifest, StudyError> {
-        let failed = |problem: String| StudyError::study(directory, problem);
+    pub fn read(directory: &Folder) -> Result<Manifest, StudyError> {
+        let failed = |problem: String| StudyError::study(directory.path(), problem);
         let file = Manifest::FILE;
-        let text = read_listed(&directory.join(file)).map_err(|error| match error.kind() {
+        let text = directory.read(file).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => failed(format!(
                 "there is no {file}: a directory that `foldglass run` or `foldglass enumerate` \
                  wrote is needed"

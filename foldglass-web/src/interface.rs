@@ -29,8 +29,52 @@ fn explorer() -> &'static Explorer {
     static EXPLORER: OnceLock<Explorer> = OnceLock::new();
     EXPLORER.get_or_init(|| {
         set_clock(|| Duration::from_secs_f64(now().max(0.0) / 1e3));
-        Explorer::new(Given::default(), Allowance(MEMORY), COMPUTING).with_most_sums(MOST_SUMS)
+        Explorer::new(given(), Allowance(MEMORY), COMPUTING).with_most_sums(MOST_SUMS)
     })
+}
+
+#[cfg(not(feature = "records"))]
+fn given() -> Given {
+    Given::default()
+}
+
+/// What was handed over before the first question.
+#[cfg(feature = "records")]
+fn given() -> Given {
+    Given {
+        directory: records::directory(),
+        ..Given::default()
+    }
+}
+
+#[cfg(feature = "records")]
+mod records {
+    use super::{QUESTION, held};
+    use foldglass_explore::Directory;
+    use foldglass_study::Folder;
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+    use std::sync::Mutex;
+
+    static FILES: Mutex<BTreeMap<PathBuf, Vec<u8>>> = Mutex::new(BTreeMap::new());
+
+    /// Keeps a file of the directory that is shown: its path has so many bytes, and its content is the rest. All paths
+    /// begin with the name of the directory.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn hold(path: usize) {
+        let mut path_and_content = std::mem::take(&mut *held(&QUESTION));
+        let content = path_and_content.split_off(path.min(path_and_content.len()));
+        let path = String::from_utf8_lossy(&path_and_content).into_owned();
+        let mut files = FILES.lock().expect("there is one thread");
+        files.insert(path.into(), content);
+    }
+
+    /// The directory of all files; none where they are not those of records.
+    pub fn directory() -> Option<Directory> {
+        let files = std::mem::take(&mut *FILES.lock().expect("there is one thread"));
+        let name = files.keys().next()?.iter().next()?.to_owned();
+        Directory::of(&Folder::handed(name, files))
+    }
 }
 
 fn held(bytes: &'static Mutex<Vec<u8>>) -> MutexGuard<'static, Vec<u8>> {

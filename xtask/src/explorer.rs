@@ -1,11 +1,27 @@
 //! Builds the explorer as a static page: the page's files, with WebAssembly in place of the server.
 
-use crate::{Failure, root, target_dir, wasm};
+use crate::venv::succeed;
+use crate::{Failure, page, root, skip, target_dir, wasm};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// What only a page with a server has: it carries questions, keeps the server awake, and is for the type checker.
-const SERVED: [&str; 3] = ["transport.js", "alive.js", "types.js"];
+/// What makes one small script of the page's modules.
+const BUNDLER: (&str, &str) = ("esbuild", "0.28.2");
+
+/// What carries the questions of a page without a server.
+const TRANSPORT: &str = "export * from \"./local/transport.js\";\n";
+
+/// The first script of a page without a server.
+const ENTRY: &str = "import \"./main.js\";\nimport \"./local/drop.js\";\n";
+
+/// The files that the page loads, and the sources that each is made of.
+const BUNDLES: [(&str, &str); 4] = [
+    ("main", "entry.js"),
+    ("worker", "local/worker.js"),
+    ("file", "local/file.js"),
+    ("style", "style.css"),
+];
 
 /// Nothing is loaded from another host, and nothing in the page runs but its own files.
 const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; \
@@ -16,95 +32,78 @@ pub fn folder() -> PathBuf {
     target_dir().join("explorer")
 }
 
-/// Runs `cargo xtask explorer`: the folder, or none where nothing compiles WebAssembly.
+/// Runs `cargo xtask explorer`: the folder, or none where a tool is missing.
 pub fn run() -> Result<Option<PathBuf>, Failure> {
-    let Some(module) = wasm::build()? else {
+    let (package, version) = BUNDLER;
+    let bundler = match page::npm(package, version, "bin/esbuild") {
+        Ok(bundler) => bundler,
+        Err(why) => return skip("explorer", &format!("{package}: {why}")).map(|()| None),
+    };
+    let Some(modules) = wasm::build()? else {
         return Ok(None);
     };
     let folder = folder();
-    write(&module, &folder).map_err(|why| Failure::Failed(format!("explorer: {why}")))?;
+    write(&modules, &bundler, &folder)
+        .map_err(|why| Failure::Failed(format!("explorer: {why}")))?;
     eprintln!("== explorer: {}/index.html", folder.display());
     Ok(Some(folder))
 }
 
 /// Writes the page into a folder, which is emptied before.
-fn write(module: &Path, folder: &Path) -> Result<(), String> {
-    let source = root().join("foldglass-explore/src/page");
-    let app = folder.join("app");
+fn write(modules: &[PathBuf], bundler: &Path, folder: &Path) -> Result<(), String> {
+    let page = root().join("foldglass-explore/src/page");
+    let (app, sources) = (folder.join("app"), target_dir().join("explorer-sources"));
     let of = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    let _ = fs::remove_dir_all(folder);
+    for folder in [folder, &sources] {
+        let _ = fs::remove_dir_all(folder);
+    }
     fs::create_dir_all(&app).map_err(|error| of(&app, error))?;
-    let mut scripts = Vec::new();
-    for source in [source.clone(), source.join("local")] {
-        for entry in fs::read_dir(&source).map_err(|error| of(&source, error))? {
-            let path = entry.map_err(|error| of(&source, error))?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let kind = path.extension().unwrap_or_default();
-            let served = SERVED.contains(&&*name) && !source.ends_with("local");
-            if !["js", "css", "svg"].iter().any(|known| kind == *known) || served {
-                continue;
-            }
-            let text = fs::read_to_string(&path).map_err(|error| of(&path, error))?;
-            let text = if kind == "js" { bare(&text) } else { text };
-            fs::write(app.join(&*name), text).map_err(|error| of(&path, error))?;
-            // A worker loads the other two itself.
-            if kind == "js" && !["worker.js", "module.js", "file.js"].contains(&&*name) {
-                scripts.push(name.into_owned());
-            }
-        }
+    copy(&page, &sources)?;
+    copy(&page.join("local"), &sources.join("local"))?;
+    for (name, text) in [("transport.js", TRANSPORT), ("entry.js", ENTRY)] {
+        let file = sources.join(name);
+        fs::write(&file, text).map_err(|error| of(&file, error))?;
     }
-    scripts.sort();
-    let wasm = app.join("foldglass.wasm");
-    fs::copy(module, &wasm).map_err(|error| of(module, error))?;
-    let page = source.join("index.html");
-    let text = fs::read_to_string(&page).map_err(|error| of(&page, error))?;
-    let text = local(&text, &scripts)?;
-    let page = folder.join("index.html");
-    fs::write(&page, text).map_err(|error| of(&page, error))
+    let mut bundle = Command::new(bundler);
+    for (name, source) in BUNDLES {
+        bundle.arg(format!("{name}={source}"));
+    }
+    bundle.args(["--bundle", "--minify", "--format=esm", "--target=es2022"]);
+    bundle.args(["--charset=utf8", "--log-level=warning"]);
+    bundle.arg(format!("--outdir={}", app.display()));
+    succeed(BUNDLER.0, bundle.current_dir(&sources))?;
+    for file in modules.iter().chain([&page.join("icon.svg")]) {
+        let to = app.join(file.file_name().unwrap_or_default());
+        fs::copy(file, to).map_err(|error| of(file, error))?;
+    }
+    let file = page.join("index.html");
+    let text = fs::read_to_string(&file).map_err(|error| of(&file, error))?;
+    let file = folder.join("index.html");
+    fs::write(&file, local(&text)?).map_err(|error| of(&file, error))
 }
 
-/// A script without its comments, which would be a third of what a first visit loads: lines of `//`, and what stands
-/// between `/**` and `*/`.
-fn bare(script: &str) -> String {
-    let mut text = String::new();
-    let mut inside = false;
-    for line in script.lines() {
-        let mut line = line.to_owned();
-        if inside {
-            let Some((_, after)) = line.split_once("*/") else {
-                continue;
-            };
-            (line, inside) = (after.to_owned(), false);
-        }
-        while let Some((before, after)) = line.split_once("/**") {
-            line = match after.split_once("*/") {
-                Some((_, after)) => format!("{before}{}", after.strip_prefix(' ').unwrap_or(after)),
-                None => {
-                    inside = true;
-                    before.to_owned()
-                }
-            };
-        }
-        let kept = line.trim_end();
-        if !kept.is_empty() && !kept.trim_start().starts_with("//") {
-            text += kept;
-            text.push('\n');
+/// Copies the files of a folder.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let of = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    fs::create_dir_all(to).map_err(|error| of(to, error))?;
+    for entry in fs::read_dir(from).map_err(|error| of(from, error))? {
+        let path = entry.map_err(|error| of(from, error))?.path();
+        if path.is_file() {
+            let to = to.join(path.file_name().unwrap_or_default());
+            fs::copy(&path, to).map_err(|error| of(&path, error))?;
         }
     }
-    text
+    Ok(())
 }
 
-/// The page as it is without a server. All it needs is asked for at once, not file by file as modules name each other.
-fn local(page: &str, scripts: &[String]) -> Result<String, String> {
+/// The page as it is without a server. The module is asked for at once, not when the scripts have been read.
+fn local(page: &str) -> Result<String, String> {
     let style = "<link rel=\"stylesheet\" href=\"app/style.css\">\n";
-    let mut head = format!(
+    let head = format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n{style}\
          <script src=\"app/file.js\"></script>\n\
          <link rel=\"preload\" href=\"app/foldglass.wasm\" as=\"fetch\" type=\"application/wasm\" crossorigin>\n"
     );
-    for script in scripts {
-        head += &format!("<link rel=\"modulepreload\" href=\"app/{script}\">\n");
-    }
     let mut text = page.to_owned();
     for (served, local) in [(style, &head[..]), ("<body ", "<body data-local ")] {
         if text.matches(served).count() != 1 {
@@ -120,27 +119,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_lose_their_comments_and_nothing_else() {
-        let script = "// One.\nconst a = /** @type {B} */ (b); // two\n\n/**\n * Three.\n */\nexport function f() {\n  \
-                      // Four.\n  return \"http://x\"; /** five */\n}\n/** Six. */ let c;\n";
-        let bare_script =
-            "const a = (b); // two\nexport function f() {\n  return \"http://x\";\n}\nlet c;\n";
-        assert_eq!(bare(script), bare_script);
-    }
-
-    #[test]
-    fn the_page_asks_for_all_it_needs_at_once() {
+    fn the_page_asks_for_its_module_at_once_and_for_nothing_elsewhere() {
         let page =
             fs::read_to_string(root().join("foldglass-explore/src/page/index.html")).unwrap();
-        let page = local(&page, &["api.js".to_owned(), "main.js".to_owned()]).unwrap();
+        let page = local(&page).unwrap();
         for part in [
             "Content-Security-Policy",
-            "modulepreload\" href=\"app/api.js",
             "foldglass.wasm\" as=\"fetch",
             "<body data-local ",
         ] {
             assert!(page.contains(part), "{part}");
         }
-        assert!(local("<body>", &[]).is_err());
+        assert!(local("<body>").is_err());
     }
 }

@@ -44,7 +44,7 @@ impl Tier {
         );
         const ALL: (&str, &str) = (
             "--all",
-            "licences by cargo-deny, the site, workflows by zizmor and actionlint, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as \
+            "licences by cargo-deny, the explorer in Firefox, the site, workflows by zizmor and actionlint, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as \
              pip builds it, Python tests with PyTorch and TRL",
         );
         match self {
@@ -124,6 +124,21 @@ const STATIC_PAGE: Step<'static> = step(
         "--test",
         "cli",
         "static_page",
+        "--",
+        "--ignored",
+    ],
+);
+
+/// The same page in another browser.
+const SECOND_BROWSER: Step<'static> = step(
+    "the static explorer in Firefox",
+    &[
+        "test",
+        "--package",
+        "foldglass-cli",
+        "--test",
+        "cli",
+        "second_browser",
         "--",
         "--ignored",
     ],
@@ -214,6 +229,9 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
         page::run()?;
         if explorer::run()?.is_some() {
             STATIC_PAGE.run()?;
+            if tier == Tier::All {
+                SECOND_BROWSER.run()?;
+            }
         }
     }
     python.join().expect("it does not panic")?;

@@ -24,8 +24,16 @@ enum Toolchain {
     },
 }
 
-/// The module, compiled if need be; none, and that is listed, where nothing can compile it.
-pub fn build() -> Result<Option<PathBuf>, Failure> {
+/// The modules by the names of their files, and the features of each: what a first visit loads, and what is loaded
+/// when it is asked for.
+const MODULES: [(&str, &str); 3] = [
+    ("foldglass.wasm", ""),
+    ("foldglass-ways.wasm", "ways"),
+    ("foldglass-records.wasm", "records"),
+];
+
+/// The modules, compiled if need be; none, and that is listed, where nothing can compile them.
+pub fn build() -> Result<Option<Vec<PathBuf>>, Failure> {
     let failed = |why: String| Failure::Failed(format!("explorer: {why}"));
     let start = Instant::now();
     let Some(toolchain) = toolchain() else {
@@ -34,9 +42,34 @@ pub fn build() -> Result<Option<PathBuf>, Failure> {
         return skip("explorer", lacking).map(|()| None);
     };
     let out = target_dir().join("web");
+    let mut modules = Vec::new();
+    for (name, features) in MODULES {
+        eprintln!(
+            "== explorer: cargo build --package foldglass-web --target {TARGET} --features={features:?}"
+        );
+        compile(&toolchain, features, &out).map_err(failed)?;
+        let (module, kept) = (
+            out.join(TARGET).join("web/foldglass_web.wasm"),
+            out.join(name),
+        );
+        // All are compiled into the same file.
+        std::fs::copy(&module, &kept)
+            .map_err(|error| failed(format!("{}: {error}", module.display())))?;
+        modules.push(kept);
+    }
+    eprintln!(
+        "== explorer: compiled in {:.1} s",
+        start.elapsed().as_secs_f64()
+    );
+    Ok(Some(modules))
+}
+
+/// Compiles the module with these features.
+fn compile(toolchain: &Toolchain, features: &str, out: &Path) -> Result<(), String> {
     let mut build = cargo(&["build", "--quiet", "--package", "foldglass-web"]);
-    build.args(["--profile", "web", "--target", TARGET, "--target-dir"]);
-    build.arg(&out);
+    build.args(["--profile", "web", "--target", TARGET]);
+    build.args(["--features", features, "--target-dir"]);
+    build.arg(out);
     // Options of a build for this machine are not options of that target.
     build.env_remove("RUSTFLAGS");
     if let Toolchain::Sources { rustc, linker } = toolchain {
@@ -48,14 +81,7 @@ pub fn build() -> Result<Option<PathBuf>, Failure> {
             build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
         }
     }
-    eprintln!("== explorer: cargo build --package foldglass-web --target {TARGET}");
-    succeed("cargo build", &mut build).map_err(failed)?;
-    let module = out.join(TARGET).join("web/foldglass_web.wasm");
-    eprintln!(
-        "== explorer: compiled in {:.1} s",
-        start.elapsed().as_secs_f64()
-    );
-    Ok(Some(module))
+    succeed("cargo build", &mut build).map(drop)
 }
 
 fn toolchain() -> Option<Toolchain> {

@@ -12,6 +12,7 @@ use foldglass_explore::server::{Server, ServerEnd, Timeouts};
 use foldglass_explore::{
     Directory, DirectoryKind, Explorer, Given, KnownClass, MEMORY, check_cells,
 };
+use foldglass_study::Folder;
 use foldglass_study::tables::Source;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -161,12 +162,13 @@ impl ExploreArgs {
 
 /// The directory of a study, a fleet or a reproduction.
 fn directory(path: &Path) -> Result<Directory, Error> {
-    if let Some(directory) = Directory::find(path) {
+    let folder = Folder::on_disk(path);
+    if let Some(directory) = Directory::find(&folder) {
         return Ok(directory);
     }
     match ReproductionManifest::find(path)? {
         Some(_) => Ok(Directory {
-            path: path.to_owned(),
+            folder,
             kind: DirectoryKind::Reproduction,
         }),
         None => Err(Error::Usage(format!(

@@ -4,11 +4,16 @@
 mod axe;
 #[cfg(unix)]
 mod book_page;
+mod browser;
 mod chromium;
 #[cfg(unix)]
 mod explore_page;
+#[cfg(unix)]
+mod firefox;
 mod report_page;
 mod reproduction;
+#[cfg(unix)]
+mod second_browser;
 #[cfg(unix)]
 mod site_page;
 #[cfg(target_os = "linux")]

@@ -7,7 +7,6 @@ use foldglass::{Class, Code, Symbol, landscape::escape};
 use foldglass_report::draw::check_size;
 use serde::Serialize;
 
-use super::ways_out::check_codes;
 use super::{Ask, ClassAsked, command};
 use crate::classes::KnownClass;
 use crate::refusal::Refusal;
@@ -145,6 +144,23 @@ fn can(ask: &Ask<'_>, class: &Class) -> Can {
         chain: counted.into(),
         cavi: ask.check_sums(class).into(),
     }
+}
+
+/// The most codes that are flooded.
+const MOST_CODES: u128 = 1 << 22;
+
+/// Refuses a class of too many codes for a tree.
+pub fn check_codes(class: &Class) -> Result<(), String> {
+    let exponent = u32::try_from(class.cells()).ok();
+    let codes = exponent.and_then(|cells| (class.q() as u128).checked_pow(cells));
+    if codes.is_some_and(|codes| codes <= MOST_CODES) {
+        return Ok(());
+    }
+    Err(format!(
+        "a tree is made of all codes, here {}^{}: a page floods up to {MOST_CODES}",
+        class.q(),
+        class.cells()
+    ))
 }
 
 /// One sentence for someone who has not seen a class before.

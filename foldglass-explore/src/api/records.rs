@@ -2,15 +2,13 @@
 //! curves of a fleet while it trains (paper, section 5 and G.5).
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use foldglass::{Code, Symbol};
 use foldglass_report::error::Error;
 use foldglass_report::figure::LOOKS;
 use foldglass_report::plot;
 use foldglass_study::{
-    Fields, Gathered, Record, Registry, gather, quantities, read_lines, summarize,
+    Fields, Folder, Gathered, Record, Registry, gather_folders, quantities, read_lines, summarize,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -30,19 +28,19 @@ const BYTES: u64 = 512 << 20;
 
 impl Ask<'_> {
     /// The directory of a study: the one that was given, or a study of the reproduction that was.
-    fn study(&self, named: Option<&str>) -> Result<PathBuf, Refusal> {
+    fn study(&self, named: Option<&str>) -> Result<Folder, Refusal> {
         let none = || {
             Refusal::unable("explore was not started with the directory of a study")
                 .help("foldglass explore DIR")
         };
         let directory = self.explorer.directory.as_ref().ok_or_else(none)?;
         match (directory.kind, named) {
-            (DirectoryKind::Study, None) => Ok(directory.path.clone()),
+            (DirectoryKind::Study, None) => Ok(directory.folder.clone()),
             (DirectoryKind::Reproduction, Some(name)) => {
                 let studies = directory.studies();
                 // A name that is listed leads nowhere else.
                 if studies.iter().any(|study| study == name) {
-                    return Ok(directory.path.join(name));
+                    return Ok(directory.folder.folder(name));
                 }
                 Err(Refusal::unable(format!(
                     "the reproduction has no study `{name}`: it has {}",
@@ -53,20 +51,16 @@ impl Ask<'_> {
         }
     }
 
-    fn gathered(&self, study: Option<&str>) -> Result<(PathBuf, Gathered), Refusal> {
-        let path = self.study(study)?;
-        check_bytes(&path)?;
-        let found = gather(std::slice::from_ref(&path)).map_err(Error::from)?;
-        Ok((path, found))
+    fn gathered(&self, study: Option<&str>) -> Result<(Folder, Gathered), Refusal> {
+        let folder = self.study(study)?;
+        check_bytes(&folder)?;
+        let found = gather_folders(std::slice::from_ref(&folder)).map_err(Error::from)?;
+        Ok((folder, found))
     }
 }
 
-fn check_bytes(directory: &Path) -> Result<(), Refusal> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let sizes = entries
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|data| data.len());
-    if sizes.sum::<u64>() <= BYTES {
+fn check_bytes(directory: &Folder) -> Result<(), Refusal> {
+    if directory.bytes() <= BYTES {
         return Ok(());
     }
     Err(
@@ -80,6 +74,11 @@ fn check_bytes(directory: &Path) -> Result<(), Refusal> {
 pub struct ListAsked {
     /// A study of a reproduction.
     study: Option<String>,
+}
+
+/// A directory as a command names it.
+fn shown(directory: &Folder) -> String {
+    directory.path().display().to_string()
 }
 
 /// What the directory holds.
@@ -99,10 +98,10 @@ pub fn list(ask: &Ask<'_>, asked: &ListAsked) -> Result<Value, Refusal> {
 
 /// The studies of a reproduction, each of which can be asked for.
 fn reproduction(directory: &Directory) -> Value {
-    let shown = directory.path.display().to_string();
+    let shown = shown(&directory.folder);
     json!({
         "kind": "reproduction",
-        "name": directory.path.file_name().map(|name| name.to_string_lossy()),
+        "name": directory.folder.name(),
         "studies": directory.studies(),
         "command": command::line(["reproduce", "--from", &shown]),
     })
@@ -119,7 +118,7 @@ fn study(ask: &Ask<'_>, named: Option<&str>) -> Result<Value, Refusal> {
     let quantities = quantities(&found.records, &registry);
     let mut classes: Vec<&str> = points.iter().map(|point| &point.class[..]).collect();
     classes.dedup();
-    let shown = directory.display().to_string();
+    let shown = shown(&directory);
     Ok(json!({
         "kind": "study",
         "name": found.manifest.study.name,
@@ -137,11 +136,12 @@ fn study(ask: &Ask<'_>, named: Option<&str>) -> Result<Value, Refusal> {
 
 /// The curves of a fleet, as far as they have come.
 fn fleet(directory: &Directory) -> Result<Value, Refusal> {
-    check_bytes(&directory.path)?;
+    let folder = &directory.folder;
+    check_bytes(folder)?;
     let mut curves: BTreeMap<u64, Curve> = BTreeMap::new();
-    let path = directory.path.join("curves.jsonl");
-    let damaged = if path.exists() {
-        read_lines(&path, |_, line: Map<String, Value>| {
+    const CURVES: &str = "curves.jsonl";
+    let damaged = if folder.has(CURVES) {
+        read_lines(folder, CURVES, |_, line: Map<String, Value>| {
             let model = line.get("model").and_then(Value::as_u64).unwrap_or(0);
             curves.entry(model).or_default().push(line);
             Ok(())
@@ -156,12 +156,12 @@ fn fleet(directory: &Directory) -> Result<Value, Refusal> {
         .collect();
     Ok(json!({
         "kind": "fleet",
-        "name": directory.path.file_name().map(|name| name.to_string_lossy()),
-        "finished": directory.path.join("models.json").exists(),
+        "name": folder.name(),
+        "finished": folder.has("models.json"),
         "damaged": damaged,
         "quantities": QUANTITIES,
         "curves": curves,
-        "command": format!("cat {}", command::quoted(&path.display().to_string())),
+        "command": format!("cat {}", command::quoted(&folder.file(CURVES).display().to_string())),
     }))
 }
 
@@ -246,7 +246,7 @@ pub fn plot(ask: &Ask<'_>, asked: &PlotAsked) -> Result<Value, Refusal> {
             }));
         }
     }
-    let shown = directory.display().to_string();
+    let shown = shown(&directory);
     let mut words = vec!["plot", &shown, "--against", &drawn.against];
     // Curves of several quantities are drawn where none is asked for.
     if let Some(of) = of {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use foldglass::proof::claim::{self, MoveKind};
 use foldglass::support::clock::Instant;
 use foldglass::support::watch::{Observer, Progress};
-use foldglass::{Class, Code, Reward, landscape::escape as library};
+use foldglass::{Code, Reward, landscape::escape as library};
 use foldglass_report::certify as shelf;
 use foldglass_report::error::Error;
 use foldglass_report::tree::{LeafSpot, flood};
@@ -17,6 +17,7 @@ use foldglass_report::words::counted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::class::check_codes;
 use super::command::{self, CODE};
 use super::{Ask, ClassAsked, CodeAsked, Exact, code_of};
 use crate::deadline::Deadline;
@@ -170,23 +171,6 @@ fn words_of(told: &Value, cap: usize) -> String {
             counted(shelf.as_u64().unwrap_or(0), "code")
         ),
     }
-}
-
-/// The most codes that are flooded.
-const MOST_CODES: u128 = 1 << 22;
-
-/// Refuses a class of too many codes for a tree.
-pub fn check_codes(class: &Class) -> Result<(), String> {
-    let exponent = u32::try_from(class.cells()).ok();
-    let codes = exponent.and_then(|cells| (class.q() as u128).checked_pow(cells));
-    if codes.is_some_and(|codes| codes <= MOST_CODES) {
-        return Ok(());
-    }
-    Err(format!(
-        "a tree is made of all codes, here {}^{}: a page floods up to {MOST_CODES}",
-        class.q(),
-        class.cells()
-    ))
 }
 
 /// The most leaves that are drawn and told of.

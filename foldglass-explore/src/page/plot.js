@@ -98,13 +98,15 @@ export class Plot {
     const up = (y) => HEIGHT - BOTTOM - ((y - y0) / (y1 - y0)) * (HEIGHT - TOP - BOTTOM);
     /** @type {SVGElement[]} */
     const parts = [];
-    for (const y of ticks(y0, y1, 5)) {
+    const rows = ticks(y0, y1, 5);
+    for (const y of rows.places) {
       parts.push(s("line", { class: "rule", x1: LEFT, x2: wide - right, y1: up(y), y2: up(y), stroke: "#dddddd" }));
-      parts.push(s("text", { class: "tick", x: LEFT - 7, y: up(y) + 4, "text-anchor": "end", "font-size": 12 }, number(y)));
+      parts.push(s("text", { class: "tick", x: LEFT - 7, y: up(y) + 4, "text-anchor": "end", "font-size": 12 }, rows.written(y)));
     }
-    for (const x of this.log ? logTicks(x0, x1) : ticks(x0, x1, wide > 500 ? 6 : 3)) {
+    const columns = this.log ? { places: logTicks(x0, x1), written: number } : ticks(x0, x1, wide > 500 ? 6 : 3);
+    for (const x of columns.places) {
       parts.push(s("line", { class: "axis", x1: across(x), x2: across(x), y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM + 5, stroke: "#000000" }));
-      parts.push(s("text", { class: "tick", x: across(x), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle", "font-size": 12 }, number(x)));
+      parts.push(s("text", { class: "tick", x: across(x), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle", "font-size": 12 }, columns.written(x)));
     }
     parts.push(s("path", { class: "axis", d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${wide - right}`, fill: "none", stroke: "#000000" }));
     parts.push(s("text", { class: "tick", x: (LEFT + wide - right) / 2, y: HEIGHT - 5, "text-anchor": "middle", "font-size": 13 }, this.log ? `${this.words.x}, logarithmic` : this.words.x));
@@ -164,12 +166,19 @@ function logTicks(from, to) {
   return list.filter((x) => x >= from && x <= to);
 }
 
-/** Round numbers between two. @param {number} from @param {number} to @param {number} about */
-function ticks(from, to, about) {
-  const raw = (to - from) / about;
-  const ten = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((n) => n * ten).find((size) => size >= raw) ?? raw;
-  const list = [];
-  for (let n = Math.ceil(from / step - 1e-9); n * step <= to + step * 1e-9; n += 1) list.push(Number((n * step).toPrecision(12)));
-  return list;
+/**
+ * Round numbers between two, with up to so many steps, and how each is written: with the decimals that the step needs.
+ * A test holds it to `figure::ticks`, which has the ticks of all other figures.
+ * @param {number} from @param {number} to @param {number} steps
+ */
+export function ticks(from, to, steps) {
+  const least = (to - from) / steps;
+  const power = Math.floor(Math.log10(least));
+  const ten = 10 ** power;
+  const step = ([1, 2, 5, 10].find((n) => n * ten >= least) ?? 10) * ten;
+  const decimals = Math.max(0, -Math.floor(Math.log10(step)));
+  /** @type {number[]} */
+  const places = [];
+  for (let n = Math.ceil(from / step - 1e-9); n <= Math.floor(to / step + 1e-9); n += 1) places.push(n * step);
+  return { places, written: (/** @type {number} */ place) => (Math.abs(place) >= 1e6 ? number(place) : (place || 0).toFixed(decimals)) };
 }

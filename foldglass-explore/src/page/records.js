@@ -15,8 +15,12 @@ import { takeButtons } from "./take.js";
 
 /** @typedef {import("./types.js").Reproduction} Reproduction */
 
-/** @type {Study|Fleet|null} */
+/** Whether there is a directory. */
+let given = false;
+/** What is shown of it. @type {Study|Fleet|null} */
 let records = null;
+/** A page without a server has the files as they were when they were dropped on it. */
+const still = document.body.dataset["local"] !== undefined;
 /** The study of a reproduction that is shown. @type {string|null} */
 let study = null;
 /** @type {RecordsPlot|null} */
@@ -35,17 +39,40 @@ const choice = (id) => /** @type {HTMLSelectElement} */ (by(id));
 
 /** Builds the view; without a directory it says how to give one. @param {{name: string, kind: string}|null} directory */
 export function startRecords(directory) {
-  by("records-none").hidden = directory !== null;
-  by("records-some").hidden = directory === null;
-  // Without records no command gives their numbers: that of the code would be another one.
-  store.setCommands("records", directory ? [] : [{ command: "foldglass explore DIR", file: null }]);
-  if (!directory) return;
-  by("records-name").textContent = directory.name;
   by("records-take").append(takeButtons("records", { svg: () => curves?.source() ?? plotted?.svg ?? null, json: numbers }));
   by("runs-take").append(takeButtons("runs", { json: () => (rows.length ? rows : null) }));
   choice("study").addEventListener("change", () => { openStudy(choice("study").value).catch(store.failed); });
   for (const id of ["quantity", "by"]) choice(id).addEventListener("change", () => { show().catch(store.failed); });
-  store.on("view", () => { if (store.view === "records" && !records) begin().catch(store.failed); });
+  store.on("view", () => { if (store.view === "records" && given && !records) begin().catch(store.failed); });
+  setInterval(() => { watch().catch(store.failed); }, AGAIN);
+  showDirectory(directory);
+}
+
+/** Shows another directory, or none. @param {{name: string, kind: string}|null} directory */
+export function showDirectory(directory) {
+  given = directory !== null;
+  by("records-none").hidden = given;
+  by("records-some").hidden = !given;
+  // Without records no command gives their numbers: that of the code would be another one.
+  store.setCommands("records", given ? [] : [{ command: "foldglass explore DIR", file: null }]);
+  [records, study, curves] = [null, null, null];
+  by("records-name").textContent = directory?.name ?? "";
+  for (const id of ["records-words", "fleet-state"]) by(id).textContent = "";
+  by("study-label").hidden = true;
+  for (const id of ["by-label", "runs-card"]) by(id).hidden = directory?.kind === "fleet";
+  clearPlot();
+  if (given && store.view === "records") begin().catch(store.failed);
+}
+
+/** Takes away the plot and the runs of a point. */
+function clearPlot() {
+  [plotted, rows] = [null, []];
+  by("records-plot").replaceChildren();
+  by("records-legend").hidden = true;
+  by("records-empty").textContent = "";
+  by("runs").replaceChildren();
+  by("runs-choice").hidden = true;
+  by("runs-title").textContent = "Click a point to see its runs";
 }
 
 /** Begins with what the directory holds; of a reproduction, with its first study. */
@@ -64,13 +91,8 @@ async function begin() {
 
 /** @param {string} name */
 async function openStudy(name) {
-  [study, plotted, rows] = [name, null, []];
-  by("records-plot").replaceChildren();
-  by("records-legend").hidden = true;
-  by("records-empty").textContent = "";
-  by("runs").replaceChildren();
-  by("runs-choice").hidden = true;
-  by("runs-title").textContent = "Click a point to see its runs";
+  study = name;
+  clearPlot();
   await open(/** @type {Study} */ (await ask("records", { study: name })));
 }
 
@@ -78,11 +100,7 @@ async function openStudy(name) {
 async function open(found) {
   records = found;
   choice("quantity").replaceChildren(...found.quantities.map((name) => h("option", {}, name)));
-  if (found.kind === "fleet") {
-    by("by-label").hidden = true;
-    by("runs-card").hidden = true;
-    setInterval(() => { watch().catch(store.failed); }, AGAIN);
-  } else {
+  if (found.kind === "study") {
     if (found.mixed) choice("quantity").prepend(h("option", { value: "" }, "each method's reward"));
     choice("by").replaceChildren(...found.parameters.map(({ name }) => h("option", {}, name)));
     const missing = found.missing === "0" ? "" : `, ${found.missing} to come`;
@@ -236,12 +254,12 @@ function showFleet(fleet) {
   curves.draw();
   const last = Math.max(0, ...fleet.curves.map(({ points }) => Number(points[points.length - 1]?.[0] ?? 0)));
   by("records-words").textContent = `${plural(fleet.curves.length, "network")}, step ${last.toLocaleString("en")}`;
-  by("fleet-state").textContent = fleet.finished ? "trained" : "in training: curves are drawn as they come";
+  by("fleet-state").textContent = fleet.finished ? "trained" : still ? "in training when its directory was read" : "in training: curves are drawn as they come";
   store.setCommands("records", [{ command: fleet.command, file: null }]);
 }
 
 async function watch() {
-  if (store.view !== "records" || document.hidden || records?.kind !== "fleet" || records.finished) return;
+  if (still || store.view !== "records" || document.hidden || records?.kind !== "fleet" || records.finished) return;
   const next = /** @type {Fleet} */ (await ask("records"));
   records = next;
   showFleet(next);

@@ -15,6 +15,7 @@ use super::PartRecord;
 use crate::disk::replace;
 use crate::error::StudyError;
 use crate::files::read_listed;
+use crate::folder::Folder;
 use crate::journal::{self, Journal};
 use crate::manifest::unsealed;
 use crate::plan::Shard;
@@ -157,8 +158,10 @@ fn read(
     observer: &dyn Observer,
 ) -> Result<(), StudyError> {
     let mut damaged = 0;
-    for path in journal::files(directory, "parts")? {
-        damaged += journal::read(&path, |_, record: PartRecord| {
+    let directory = Folder::on_disk(directory);
+    for file in journal::files(&directory, "parts")? {
+        let path = directory.file(&file);
+        damaged += journal::read(&directory, &file, |_, record: PartRecord| {
             let known = record.part < manifest.parts;
             let Some(part) = record.count().filter(|_| known) else {
                 let problem = format!("a line of {} is of no part of this census", path.display());
@@ -176,7 +179,7 @@ fn read(
         })?;
     }
     if damaged > 0 {
-        let directory = directory.display();
+        let directory = directory.path().display();
         let lines = if damaged == 1 { "line" } else { "lines" };
         observer.notice(&format!(
             "{damaged} damaged {lines} in {directory} left out"

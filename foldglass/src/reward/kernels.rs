@@ -20,6 +20,7 @@ mod vector;
 mod visits;
 
 use crate::reward::layout::PANEL;
+use crate::support::context::ONE_THREAD;
 pub(crate) use aligned::Aligned;
 use product::Product;
 pub(crate) use routes::{Landing, Moves, Origin, Routes};
@@ -151,6 +152,9 @@ const PORTABLE: Kernels = {
 
 /// The threads that a step may use: those of the rayon pool it is called in, or the caller's alone.
 fn threads() -> usize {
+    if ONE_THREAD {
+        return 1;
+    }
     rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads())
 }
 

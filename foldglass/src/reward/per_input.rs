@@ -17,7 +17,7 @@ use crate::model::class::Class;
 use crate::model::operation::Symbol;
 use crate::model::policy::Policy;
 use crate::model::task::Task;
-use crate::support::context::Context;
+use crate::support::context::{Context, ONE_THREAD};
 use crate::support::exact::Reward;
 use crate::support::stream::Stream;
 use crate::support::watch::{Stopped, Tally};
@@ -169,7 +169,7 @@ pub(crate) fn sums<const K: usize>(
         back.finish()
     };
     let found: Result<Vec<InputSums<K>>, Stopped> = match context.threads {
-        1 => parts.iter().map(part).collect(),
+        threads if ONE_THREAD || threads == 1 => parts.iter().map(part).collect(),
         _ => context.install(|| parts.par_iter().map(part).collect()),
     };
     let mut found = found?.into_iter();

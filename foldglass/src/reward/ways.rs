@@ -8,7 +8,7 @@ use super::per_input::{self, SingleInput};
 use super::replicas::Replicas;
 use crate::model::class::Class;
 use crate::model::policy::Policy;
-use crate::support::context::Context;
+use crate::support::context::{Context, ONE_THREAD};
 use crate::support::stream::Stream;
 use crate::support::watch::{Stopped, Tally};
 use rayon::prelude::*;
@@ -134,7 +134,7 @@ pub(crate) fn draw<T: Send>(
         Ok(sum)
     };
     let blocks: Result<Vec<T>, Stopped> = match context.threads {
-        1 => (0..BLOCKS).map(block).collect(),
+        threads if ONE_THREAD || threads == 1 => (0..BLOCKS).map(block).collect(),
         _ => context.install(|| (0..BLOCKS).into_par_iter().map(block).collect()),
     };
     Ok(Drawn {

@@ -2,6 +2,9 @@
 
 use super::memory::Allowance;
 use super::watch::{Observer, Unwatched};
+
+/// WebAssembly of a page has one thread; what would start others is not compiled for it.
+pub(crate) const ONE_THREAD: bool = cfg!(all(target_family = "wasm", target_os = "unknown"));
 use std::fmt;
 
 /// The memory and the threads that a computation may take, and the observer that it reports to.
@@ -67,7 +70,7 @@ impl<'a> Context<'a> {
     /// wide ([`crate::Evaluator::uses_threads`]), and the dynamics on such classes. Elsewhere they use the caller's
     /// thread alone. The bits are the same.
     pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        if self.threads < 2 {
+        if ONE_THREAD || self.threads < 2 {
             return work();
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads);

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::context::ONE_THREAD;
+
 /// Does the jobs numbered 0 to `jobs` on one thread per tool, the caller's among them, and hands
 /// their results to `take` in the order of the jobs. Each thread makes a function of its tool, which
 /// does its jobs.
@@ -63,6 +65,9 @@ where
 /// Does some work with each tool, on one thread per tool; the caller's thread takes the first.
 pub(crate) fn on_each<S: Send>(tools: impl IntoIterator<Item = S>, work: impl Fn(S) + Sync) {
     let mut tools = tools.into_iter();
+    if ONE_THREAD {
+        return tools.for_each(work);
+    }
     let Some(first) = tools.next() else { return };
     std::thread::scope(|scope| {
         let work = &work;

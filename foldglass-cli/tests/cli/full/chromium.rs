@@ -8,15 +8,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
 
-use crate::tools::{need, runs};
 use serde_json::{Value, json};
 
-const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use super::browser::{Browser, PATIENCE};
+use crate::tools::{need, runs};
 
-/// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// The program's name, where there is a browser; else the test is skipped, and in CI it fails.
 pub fn installed() -> Option<&'static str> {
@@ -205,15 +203,25 @@ impl Chromium {
 
     /// Waits until an expression is true.
     pub fn wait_for(&mut self, expression: &str) {
-        let start = Instant::now();
-        while self.evaluate(&format!("Boolean({expression})")) != true {
-            if start.elapsed() > PATIENCE {
-                let text = self.evaluate("document.body.innerText");
-                let text = text.as_str().unwrap_or("").to_owned();
-                panic!("never: {expression}\n{text}\n{:?}", self.complaints);
-            }
-            std::thread::sleep(Duration::from_millis(15));
+        Browser::wait_for(self, expression);
+    }
+
+    /// Drops a file or a directory of the disk in the middle of the window.
+    pub fn drop_file(&mut self, path: &Path) {
+        let data = json!({ "items": [], "files": [path], "dragOperationsMask": 1 });
+        for kind in ["dragEnter", "dragOver", "drop"] {
+            let event = json!({ "type": kind, "x": 300, "y": 300, "data": data });
+            self.call("Input.dispatchDragEvent", event);
         }
+    }
+
+    /// Puts a file or a directory of the disk in an entry for files.
+    pub fn choose(&mut self, selector: &str, path: &Path) {
+        let document = self.call("DOM.getDocument", json!({}));
+        let asked = json!({ "nodeId": document["root"]["nodeId"], "selector": selector });
+        let found = self.call("DOM.querySelector", asked);
+        let chosen = json!({ "nodeId": found["nodeId"], "files": [path] });
+        self.call("DOM.setFileInputFiles", chosen);
     }
 
     /// Clicks the middle of the first element that a selector finds, with a mouse.
@@ -280,6 +288,24 @@ impl Chromium {
     pub fn screenshot(&mut self, file: &Path) {
         let taken = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         fs::write(file, decoded(taken["data"].as_str().unwrap_or(""))).unwrap();
+    }
+}
+
+impl Browser for Chromium {
+    fn open(&mut self, address: &str) {
+        Chromium::open(self, address);
+    }
+
+    fn evaluate(&mut self, expression: &str) -> Value {
+        Chromium::evaluate(self, expression)
+    }
+
+    fn click(&mut self, selector: &str) {
+        Chromium::click(self, selector);
+    }
+
+    fn complaints(&self) -> Vec<String> {
+        self.complaints.clone()
     }
 }
 

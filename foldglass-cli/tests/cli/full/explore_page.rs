@@ -31,6 +31,8 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     let server = Server::start(&["mine"], scratch.path());
     let mut walk = Walk::begin(browser, &server, &scratch);
     computed(&mut walk);
+    few_points(&mut walk);
+    ticks(&mut walk);
     records(&mut walk);
     address(&mut walk);
     large(&mut walk);
@@ -310,18 +312,8 @@ fn dynamics(walk: &mut Walk) {
     small_for_ever(walk);
 }
 
-/// An hour of playing keeps no more points than a screen has, and leaves no nodes behind.
+/// an hour of playing leaves no nodes behind.
 fn small_for_ever(walk: &mut Walk) {
-    let points = walk.browser.evaluate(
-        "(async () => { const { Plot } = await import(new URL('app/plot.js', document.baseURI)); \
-         const plot = new Plot(document.createElement('div'), { x: '', y: '', label: '', unit: true }); \
-         plot.setLines(['a']); \
-         for (let n = 0; n < 33000; n += 1) { plot.extend(0, [[5 * n, 0], [5 * n + 1, 1], [5 * n + 2, 0.5]]); } \
-         const { points } = plot.lines[0]; return [points.length, points[0][0], points[points.length - 1][0]]; })()",
-    );
-    assert!(points[0].as_u64().unwrap() <= 1600, "{points}");
-    assert_eq!(points[1], 0);
-    assert_eq!(points[2], 5 * 32999 + 2, "{points}");
     let count = "document.getElementsByTagName('*').length";
     walk.browser.evaluate("document.activeElement.blur()");
     walk.browser
@@ -334,8 +326,49 @@ fn small_for_ever(walk: &mut Walk) {
     assert!(after < before + 60, "{before} nodes became {after}");
 }
 
+/// The ticks of the page's plots are those of all figures.
+fn ticks(walk: &mut Walk) {
+    let ranges = [
+        (0.0, 1.0),
+        (0.1, 0.3),
+        (0.78, 1.01),
+        (-0.5, 0.5),
+        (0.0, 137.0),
+        (0.4, 0.41),
+        (3.0, 99_999.0),
+    ];
+    for (low, high) in ranges {
+        for steps in [3.0, 5.0, 6.0, 8.0] {
+            let (places, decimals) = foldglass_report::figure::ticks([low, high], steps);
+            let ours = places
+                .iter()
+                .map(|place| format!("{:.decimals$}", place + 0.0));
+            let ours: Vec<String> = ours.collect();
+            let theirs = walk.browser.evaluate(&format!(
+                "(async () => {{ const {{ ticks }} = await import(new URL('app/plot.js', document.baseURI)); \
+                 const {{ places, written }} = ticks({low}, {high}, {steps}); return places.map(written); }})()"
+            ));
+            assert_eq!(theirs, json!(ours), "{low} to {high}, {steps} steps");
+        }
+    }
+}
+
+/// A plot keeps as many points as a screen has. A page without a server has its scripts in one file, without this name.
+fn few_points(walk: &mut Walk) {
+    let points = walk.browser.evaluate(
+        "(async () => { const { Plot } = await import(new URL('app/plot.js', document.baseURI)); \
+         const plot = new Plot(document.createElement('div'), { x: '', y: '', label: '', unit: true }); \
+         plot.setLines(['a']); \
+         for (let n = 0; n < 33000; n += 1) { plot.extend(0, [[5 * n, 0], [5 * n + 1, 1], [5 * n + 2, 0.5]]); } \
+         const { points } = plot.lines[0]; return [points.length, points[0][0], points[points.length - 1][0]]; })()",
+    );
+    assert!(points[0].as_u64().unwrap() <= 1600, "{points}");
+    assert_eq!(points[1], 0);
+    assert_eq!(points[2], 5 * 32999 + 2, "{points}");
+}
+
 /// A study: a point opens its runs, a run its code.
-fn records(walk: &mut Walk) {
+pub(super) fn records(walk: &mut Walk) {
     walk.browser.click("#tab-records");
     walk.browser
         .wait_for("document.querySelectorAll('#records-plot .point').length === 3");

@@ -1,13 +1,21 @@
 // Carries questions to WebAssembly in workers: this page has no server.
 //
-// Questions that may take long have a worker of their own, which begins with the first of them. To cancel one ends that
-// worker; runs belong to the other and go on.
+// Each lane is a worker, which begins with its first question. A first visit loads a module that answers what the page
+// asks all the time. Ways out, which may take long, have a module and a lane of their own: to cancel one ends that
+// worker, and runs, which belong to another, go on. So have records, with their files.
 
 /** @typedef {{status: number, answer: any}} Carried */
 /** @typedef {{name: string, body: string, resolve: (carried: Carried) => void, reject: (why: unknown) => void}} Question */
 
-/** The code is loaded and compiled once. @type {Promise<WebAssembly.Module>} */
-const compiled = compile(new URL("./foldglass.wasm", import.meta.url));
+/** A module is loaded and compiled once. @type {Map<string, Promise<WebAssembly.Module>>} */
+const modules = new Map();
+
+/** @param {string} name */
+function compiled(name) {
+  const module = modules.get(name) ?? compile(new URL(`./${name}`, import.meta.url));
+  modules.set(name, module);
+  return module;
+}
 
 /** @param {URL} address */
 async function compile(address) {
@@ -24,6 +32,12 @@ class Lane {
   /** @type {Question|null} */ current = null;
   /** @type {Question[]} */ waiting = [];
   progress = { done: 0, all: 0 };
+
+  /** @param {string} module @param {import("./module.js").HeldFile[]} [files]  those of a directory of records */
+  constructor(module, files = []) {
+    this.module = module;
+    this.files = files;
+  }
 
   /** @param {string} name @param {string} body @param {AbortSignal} [signal] @returns {Promise<Carried>} */
   carry(name, body, signal) {
@@ -55,7 +69,7 @@ class Lane {
       else this.finish()?.resolve({ status: data.status, answer: JSON.parse(data.text) });
     });
     worker.addEventListener("error", (event) => this.fail(event.message));
-    worker.postMessage({ module: await compiled });
+    worker.postMessage({ module: await compiled(this.module), files: this.files });
     return worker;
   }
 
@@ -89,10 +103,35 @@ class Lane {
   }
 }
 
-const [usual, long] = [new Lane(), new Lane()];
+const FIRST = "foldglass.wasm";
+const [usual, wrong, long] = [new Lane(FIRST), new Lane(FIRST), new Lane("foldglass-ways.wasm")];
+/** @type {Lane|null} */
+let records = null;
 
-/** Whether a question may take seconds. @param {string} name @param {Record<string, unknown>} body */
-const isLong = (name, body) => ["certify", "tree", "wrong"].includes(name) || (name === "start" && body.how === "trap");
+// It is asked for before the first question is.
+compiled(FIRST).catch(() => {});
+
+/**
+ * Shows the records in files of a directory, whose paths begin with its name.
+ * @param {import("./module.js").HeldFile[]} files
+ * @returns {Promise<{name: string, kind: string}|null>}  none where they are not those of records
+ */
+export async function hold(files) {
+  const lane = new Lane("foldglass-records.wasm", files);
+  const { status, answer } = await lane.carry("hello", "{}");
+  if (status !== 200 || !answer.directory) { lane.end(); return null; }
+  records?.end();
+  records = lane;
+  return answer.directory;
+}
+
+/** Where a question is answered. @param {string} name @param {Record<string, unknown>} body */
+function laneOf(name, body) {
+  if (name.startsWith("records")) return records ?? usual;
+  if (name === "wrong") return wrong;
+  const isWay = ["escape", "certify", "tree"].includes(name) || (name === "start" && body.how === "trap");
+  return isWay ? long : usual;
+}
 
 /**
  * @param {string} name
@@ -102,7 +141,7 @@ const isLong = (name, body) => ["certify", "tree", "wrong"].includes(name) || (n
  */
 export async function carry(name, body, signal) {
   if (name === "progress") return { status: 200, answer: long.current?.name === body.of ? long.progress : { done: null, all: null } };
-  return (isLong(name, body) ? long : usual).carry(name, JSON.stringify(body), signal);
+  return laneOf(name, body).carry(name, JSON.stringify(body), signal);
 }
 
 /** Workers are awake while the page is open. */
