@@ -36,7 +36,7 @@ usage: cargo xtask <command>
   test --full                    what CI runs: also each feature alone, attacks, documentation, the book, the explorer's
                                  page and WebAssembly, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
   test --all                     also licences (cargo-deny), workflows (zizmor, actionlint), coverage (cargo-llvm-cov), the crates as published (a dry run),
-                                 sdist and wheel as published, the package as pip builds it, PyTorch and TRL
+                                 the static explorer in Firefox, sdist and wheel as published, the package as pip builds it, PyTorch and TRL
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   wheel                          builds the sdist, the wheel from it, and tests the wheel where there is no Rust
   workflows                      checks .github/workflows with zizmor and actionlint
@@ -50,7 +50,7 @@ usage: cargo xtask <command>
   book                           builds docs/ with mdBook into target/book
   page                           checks the types of the explorer's page with TypeScript
   explorer                       builds the explorer as a static page into target/explorer: WebAssembly in place of a
-                                 server
+                                 server; scripts are joined by esbuild, which npm puts under target/
   site [DIR]                     builds target/site for any static host: landing page, explorer, book, references, the report
                                  of the reproduction in DIR; checks all links
   links DIR                      checks the links of all HTML pages below a folder

@@ -36,3 +36,13 @@ pub trait Browser {
         }
     }
 }
+
+/// Brings the first element that a selector finds into view, and gives its middle; null where there is none.
+pub fn middle(selector: &str) -> String {
+    format!(
+        "(() => {{ const element = document.querySelector({selector:?}); \
+         element?.scrollIntoView({{ block: 'center', inline: 'center', behavior: 'instant' }}); \
+         const box = element?.getBoundingClientRect(); \
+         return box?.width ? [box.left + box.width / 2, box.top + box.height / 2] : null; }})()"
+    )
+}

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 
-use super::browser::{Browser, PATIENCE};
+use super::browser::{Browser, PATIENCE, middle};
 use crate::tools::{need, runs};
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -226,16 +226,8 @@ impl Chromium {
 
     /// Clicks the middle of the first element that a selector finds, with a mouse.
     pub fn click(&mut self, selector: &str) {
-        let place = self.evaluate(&format!(
-            "(() => {{ const element = document.querySelector({selector:?}); if (!element) return null; \
-             element.scrollIntoView({{ block: 'center', inline: 'center', behavior: 'instant' }}); \
-             const box = element.getBoundingClientRect(); \
-             return [box.left + box.width / 2, box.top + box.height / 2, box.width]; }})()"
-        ));
-        assert!(
-            place[2].as_f64().is_some_and(|width| width > 0.0),
-            "nothing to click at {selector}"
-        );
+        let place = self.evaluate(&middle(selector));
+        assert!(!place.is_null(), "nothing to click at {selector}");
         for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
             let event = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
             self.call("Input.dispatchMouseEvent", event);

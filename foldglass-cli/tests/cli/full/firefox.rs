@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::browser::{Browser, PATIENCE};
+use super::browser::{Browser, PATIENCE, middle};
 use crate::tools::{need, runs};
 
 /// The program's name, where there is this browser.
@@ -115,10 +115,17 @@ impl Browser for Firefox {
     }
 
     fn click(&mut self, selector: &str) {
-        let asked = json!({ "using": "css selector", "value": selector });
-        let found = self.call("WebDriver:FindElement", &asked);
-        let id = found.as_object().and_then(|found| found.values().next());
-        let id = id.unwrap_or_else(|| panic!("nothing to click at {selector}"));
-        self.call("WebDriver:ElementClick", &json!({ "id": id }));
+        let place = self.evaluate(&middle(selector));
+        assert!(!place.is_null(), "nothing to click at {selector}");
+        let mouse = json!({
+            "type": "pointer",
+            "id": "mouse",
+            "actions": [
+                { "type": "pointerMove", "duration": 0, "x": place[0], "y": place[1] },
+                { "type": "pointerDown", "button": 0 },
+                { "type": "pointerUp", "button": 0 },
+            ],
+        });
+        self.call("WebDriver:PerformActions", &json!({ "actions": [mouse] }));
     }
 }

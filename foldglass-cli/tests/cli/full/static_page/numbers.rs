@@ -20,6 +20,7 @@ pub fn numbers(browser: &mut impl Browser, address: &str, scratch: &Scratch) {
         rewards(browser, class, scratch);
         // A change of a cell, and the numbers of the code that it leads to.
         browser.click("[data-spot].raise, [data-spot].lower");
+        browser.click("#tokens button[aria-pressed='false']");
         browser.wait_for("document.getElementById('undo').disabled === false");
         let code = rewards(browser, class, scratch);
         dynamics(browser, class, &code, scratch);
