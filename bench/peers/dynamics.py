@@ -2,6 +2,7 @@
 
 cavi   one iteration of tabular RLVR: the exact dQ at the old policy, a random share of the cells, and
        for these pi += damping (softmax(dQ / tau) - pi), from pi = u / sum u.
+runs   RUNS runs of cavi side by side, on the window (0,0); the time is that of one iteration of one run.
 chain  one zero-temperature Metropolis sweep: the steps in a random order, and at each step for all its
        cells at once an action proposed uniformly over all q and taken if J does not fall. Weights are
        counts of inputs, exact in float64, so that ties are ties. After step i was swept, alpha is
@@ -26,6 +27,8 @@ SHARE = 0.3
 DAMPING = 0.3
 WARM_UP = 200
 
+RUNS = 400
+
 BATCH = 512
 RATE = 1e-3
 
@@ -35,11 +38,12 @@ class Dynamics:
 
     `step` is one iteration or sweep, what is timed. `save` and `load` take the run back to where it was.
     `read` gives the policy as tables [window.., y, a] (cavi), or the last sweep's J, as a count of
-    inputs, and the code as tables [window.., y] (chain).
+    inputs, and the code as tables [window.., y] (chain). `runs` is the number of runs that a step moves; of several, `read`
+    gives a list of policies.
     """
 
-    def __init__(self, step, save, load, read):
-        self.step, self.save, self.load, self.read = step, save, load, read
+    def __init__(self, step, save, load, read, runs=1):
+        self.step, self.save, self.load, self.read, self.runs = step, save, load, read, runs
 
 
 def initial_policy(steps, rng):
@@ -79,6 +83,29 @@ def check_cavi(name, prepare):
         print(f"{name} seed {seed}: greedy reward {reward:.3f}", file=sys.stderr)
         if not (0.6 < reward < 0.95 and off < 1e-9):
             sys.exit(f"{name} seed {seed}: greedy reward {reward}, rows off by {off:.1e}")
+
+
+def check_runs(name, prepare):
+    """From one policy of each run, iterations must lead where exact ones lead that move the same cells; codes must stall."""
+    steps = fold.untied_class(0, 0, 8)
+    run = prepare(0, 0, 8, 1)
+    before = run.read()
+    run.step()
+    for old, new in list(zip(before, run.read()))[:5]:
+        _, _, dQ = fold.reference(steps, old)
+        for pi, after, dq in zip(old, new, dQ):
+            weights = np.exp((dq - dq.max(-1, keepdims=True)) / TAU)
+            moved = pi + DAMPING * (weights / weights.sum(-1, keepdims=True) - pi)
+            # A rounding of dQ is a thousandth of TAU.
+            still, there = np.abs(after - pi).max(-1) < 1e-12, np.abs(after - moved).max(-1) < 1e-2
+            if not np.all(still | there):
+                sys.exit(f"{name}: a row is neither the old one nor the one that an iteration makes")
+    for _ in range(1500):
+        run.step()
+    rewards = [rewarded(steps, [table.argmax(-1) for table in policy]) / q**8 for policy in run.read()]
+    print(f"{name}: mean greedy reward {np.mean(rewards):.3f} of {len(rewards)} runs", file=sys.stderr)
+    if not (len(rewards) == RUNS and 0.3 < np.mean(rewards) < 0.95):
+        sys.exit(f"{name}: mean greedy reward {np.mean(rewards)} of {len(rewards)} runs")
 
 
 def check_chain(name, prepare):
@@ -123,7 +150,7 @@ def check_reinforce(name, prepare):
         sys.exit(f"{name}: gradient off by {off} standard errors, greedy reward {reward}")
 
 
-CHECKS = {"cavi": check_cavi, "chain": check_chain, "reinforce": check_reinforce}
+CHECKS = {"cavi": check_cavi, "runs": check_runs, "chain": check_chain, "reinforce": check_reinforce}
 
 
 def main(peer, version, kinds):
@@ -153,6 +180,6 @@ def main(peer, version, kinds):
         "style": args.style,
         "case": args.case,
         # From the same state every round: ever smaller probabilities would reach subnormal products.
-        "median_s": fold.seconds_per_call(run.step, args.rounds, args.seconds, lambda: run.load(warm)),
+        "median_s": fold.seconds_per_call(run.step, args.rounds, args.seconds, lambda: run.load(warm)) / run.runs,
     }
     print(json.dumps(line))

@@ -22,7 +22,7 @@ struct Case {
     results: &'static [&'static str],
 }
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     Case {
         ours: "evaluate_untied_0_3_T7",
         topic: "evaluate",
@@ -35,6 +35,13 @@ const CASES: [Case; 5] = [
         topic: "dynamics",
         theirs: "cavi_0_3_T7",
         peers: peers::ALL,
+        results: &[],
+    },
+    Case {
+        ours: "cavi_runs_0_0_T8",
+        topic: "dynamics",
+        theirs: "runs_0_0_T8",
+        peers: peers::JAX,
         results: &[],
     },
     Case {
@@ -65,8 +72,9 @@ const ONCE: [&str; 1] = ["census_T12"];
 
 /// How to read the peers' table.
 const PEERS_NOTE: &str = "Peers on one thread each: plain is App. A as a user first writes it, \
-                          expert the fastest formulation found. cavi is one iteration, chain one \
-                          zero-temperature Metropolis sweep in step blocks, reinforce one update of \
+                          expert the fastest formulation found. cavi is one iteration, runs an iteration \
+                          of one of 400 runs side by side (target: the fastest JAX takes at least 4 \
+                          times as long), chain one zero-temperature Metropolis sweep in step blocks, reinforce one update of \
                           sampled training with 512 inputs (target: the fastest JAX takes at least \
                           2.5 times as long, the fastest NumPy 8 times). census is that of \
                           correlated parity at T = 6, all on one thread: plain visits every code, \

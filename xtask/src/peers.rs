@@ -28,6 +28,9 @@ pub const ALL: &[Peer] = &[
 /// The peers of a case that only NumPy has.
 pub const NUMPY: &[Peer] = &[peer("numpy", "plain"), peer("numpy", "expert")];
 
+/// The peers of a case that only JAX has, in one style.
+pub const JAX: &[Peer] = &[peer("jax", "plain")];
+
 /// The environment of the peers.
 pub struct PeerEnvironment(Venv);
 

@@ -248,7 +248,7 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    let cases: [Case; 14] = [
+    let cases: [Case; 15] = [
         (&["evaluate_untied_0_3_T7"], evaluation_against_peers),
         (
             &["tables_read_untied_0_3_T7", "tables_write_untied_0_3_T7"],
@@ -259,6 +259,7 @@ fn main() {
             &["cavi_untied_0_3_T7", "chain_untied_0_3_T7"],
             dynamics::cavi_and_chain,
         ),
+        (&["cavi_runs_0_0_T8"], dynamics::many_runs),
         (&["cell_sweep_untied_0_3_T7"], dynamics::cell_sweep),
         (&["parity_updates"], dynamics::parity_updates),
         (
