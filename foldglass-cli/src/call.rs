@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use foldglass_study::Fields;
 use foldglass_study::words::full_name;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Flags that are not settings: they say how a report is written and how fast it is made; the seed stands
 /// elsewhere in it.
@@ -85,6 +85,27 @@ pub fn settings(program: &Command, command: &str, matches: &ArgMatches) -> Field
         (name.to_owned(), value)
     };
     flags(own).map(setting).collect()
+}
+
+/// The schema of the settings of a command: every flag is there, and nothing else.
+pub fn settings_schema(program: &Command, command: &str) -> Value {
+    let own = program.find_subcommand(command).expect("a command");
+    let names: Vec<&str> = flags(own).map(|flag| flag.get_id().as_str()).collect();
+    let described = |flag: &Arg| {
+        let help = flag.get_help().map(ToString::to_string);
+        let mut schema = json!({ "description": help.unwrap_or_default() });
+        if !flag.get_action().takes_values() {
+            schema["type"] = "boolean".into();
+        }
+        (flag.get_id().to_string(), schema)
+    };
+    json!({
+        "description": "All settings by the names of the flags, with their defaults; null where there is none.",
+        "type": "object",
+        "properties": flags(own).map(described).collect::<Fields>(),
+        "required": names,
+        "additionalProperties": false,
+    })
 }
 
 /// What a flag holds: nothing, one value or several.

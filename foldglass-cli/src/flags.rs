@@ -18,10 +18,19 @@ pub use crate::report::nearest::nearest;
 pub use class::{ClassArgs, TaskArg, law, task, warn_of_random};
 pub use foldglass_study::words::whole;
 
+/// Says what is needed in place of a text, with the upper end of the range where the text is beyond it.
+pub fn whole_needed(text: &str, least: u64, most: u64) -> String {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match digits && whole(text).is_none_or(|number: u64| number > most) {
+        true => format!("a whole number from {least} to {most} is needed"),
+        false => format!("a whole number of at least {least} is needed"),
+    }
+}
+
 /// Reads a whole number of at least 1.
 pub fn positive(text: &str) -> Result<usize, String> {
     let number = whole(text).filter(|&n: &usize| n > 0);
-    number.ok_or("a whole number of at least 1 is needed".to_owned())
+    number.ok_or_else(|| whole_needed(text, 1, usize::MAX as u64))
 }
 
 /// Reads the name of a table of results.
@@ -32,12 +41,12 @@ pub fn data_path(text: &str) -> Result<PathBuf, String> {
 /// Reads a number of runs.
 pub fn count(text: &str) -> Result<u64, String> {
     let number = whole(text).filter(|&n: &u64| n > 0);
-    number.ok_or("a whole number of at least 1 is needed".to_owned())
+    number.ok_or_else(|| whole_needed(text, 1, u64::MAX))
 }
 
 /// Reads a whole number that may be 0.
 pub fn natural(text: &str) -> Result<u64, String> {
-    whole(text).ok_or("a whole number of at least 0 is needed".to_owned())
+    whole(text).ok_or_else(|| whole_needed(text, 0, u64::MAX))
 }
 
 /// Reads one length.
@@ -100,6 +109,12 @@ mod tests {
             assert!(positive(bad).is_err() && count(bad).is_err(), "{bad}");
         }
         assert_eq!(natural("0"), Ok(0));
+        let beyond = count("18446744073709551616").unwrap_err();
+        assert!(
+            beyond.contains("from 1 to 18446744073709551615"),
+            "{beyond}"
+        );
+        assert!(!count("0").unwrap_err().contains("18446744073709551615"));
     }
 
     #[test]

@@ -3,13 +3,16 @@
 use foldglass_paper::reproduce;
 use foldglass_study::schema::{FileSchema, Sealed, formats, named, written};
 use schemars::Schema;
+use serde_json::Value;
 
+use crate::call;
 use crate::commands::Command;
 use crate::commands::archive::ArchiveManifest;
 use crate::commands::explore::Address;
 use crate::commands::rerun::RerunReport;
 use crate::commands::shell::{Completions, Pages};
 use crate::output::schema;
+use crate::program::definition;
 
 /// All schemas, by the path of their file: `commands/eval.json`, `formats/code.json`.
 pub fn schemas() -> Vec<(String, Schema)> {
@@ -20,8 +23,14 @@ pub fn schemas() -> Vec<(String, Schema)> {
         ("Rerun", schema::<RerunReport>()),
     ];
     let commands = Command::schemas().into_iter().chain(by_themselves);
-    let commands = commands.map(|(variant, schema)| {
+    let program = definition();
+    let commands = commands.map(|(variant, mut schema)| {
         let name = words(variant);
+        let settings = call::settings_schema(&program, &name);
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+        fields
+            .expect("of every output")
+            .insert("settings".to_owned(), settings);
         let title = format!("foldglass {name} --json");
         (
             format!("commands/{name}.json"),

@@ -7,11 +7,11 @@ use clap::{Arg, Command};
 use foldglass_study::method::Setting;
 use foldglass_study::methods::{cavi, chain, reinforce, train};
 
-use crate::call::{NOT_WRITTEN, is_written};
+use crate::call::{NOT_WRITTEN, is_written, settings_schema};
 use crate::program::definition;
 
 /// Spellings of before, which are still accepted: commands, old flag, flag.
-const RETIRED: [(&str, &str, &str); 22] = [
+const RETIRED: [(&str, &str, &str); 24] = [
     ("chain", "chains", "runs"),
     ("train", "models", "runs"),
     ("distill", "networks", "runs"),
@@ -34,16 +34,19 @@ const RETIRED: [(&str, &str, &str); 22] = [
     ("collect", "out", "table"),
     ("explore", "longest", "time-limit"),
     ("slurm", "cpus-per-task", "cpus"),
+    ("distill barrier", "every", "compare-every"),
+    ("reproduce", "rows", "show"),
 ];
 
 /// Retired spellings that are flags elsewhere, with another meaning.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 5] = [
     (
         "replicas",
         "`free-energy` repeats both chains (replicas) and CAVI (runs)",
     ),
     ("start", "of `chain`, `cavi` and `reinforce` a file"),
     ("longest", "of `train` and `read-back` a length"),
+    ("rows", "of `dataset` a number of rows"),
     ("out", "a directory, or a file that other commands read"),
 ];
 
@@ -312,6 +315,64 @@ fn a_flag_with_a_file_is_known_as_read_or_written() {
     }
 }
 
+/// A file of the repository.
+fn file(path: &str) -> String {
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    std::fs::read_to_string(root.join(path)).expect(path)
+}
+
+/// The keywords of a function in the source of the Python package.
+fn keywords(function: &str) -> BTreeSet<String> {
+    let sources = ["_runs.py", "_networks.py"]
+        .map(|name| file(&format!("foldglass-py/python/foldglass/{name}")));
+    let start = format!("\ndef {function}(\n");
+    let source = sources.iter().find_map(|source| source.split_once(&start));
+    let (_, signature) = source.unwrap_or_else(|| panic!("no function {function}"));
+    let (signature, _) = signature.split_once("\n)").expect("its end");
+    let names = signature.lines().filter_map(|line| line.split_once(':'));
+    names.map(|(name, _)| name.trim().to_owned()).collect()
+}
+
+/// Flags, keys of study files, keywords of Python and keys of JSON are compared with the one table.
+#[test]
+fn a_setting_has_one_name_in_all_four_places() {
+    let study: serde_json::Value =
+        serde_json::from_str(&file("docs/schemas/formats/study.json")).expect("JSON");
+    let kinds = study["properties"]["dynamics"]["items"]["oneOf"].as_array();
+    let kinds = kinds.expect("the kinds of dynamics");
+    for Front {
+        command,
+        settings,
+        not_flags,
+        ..
+    } in FRONTS
+    {
+        let keys = kinds.iter().map(|kind| &kind["properties"]);
+        let keys = keys.filter(|keys| keys["kind"].to_string().contains(&format!("\"{command}\"")));
+        let keys: Vec<_> = keys.collect();
+        let json = settings_schema(&definition(), command);
+        let python = keywords(command);
+        assert!(!keys.is_empty() && python.len() > 5, "{command}");
+        for setting in settings {
+            let name = setting.name;
+            assert!(
+                keys.iter().all(|keys| keys[name].is_object()),
+                "{command}: no key {name} of studies"
+            );
+            let is_flag = !not_flags.contains(&name);
+            assert_eq!(
+                json["properties"][name].is_object(),
+                is_flag,
+                "{command} {name}"
+            );
+            // `cavi`, `chain` and `reinforce` take all settings as keywords, `train` those of the command.
+            let is_always = name == "keep_code" && command != "chain";
+            let is_keyword = !is_always && (command != "train" || is_flag);
+            assert_eq!(python.contains(name), is_keyword, "{command} {name}");
+        }
+    }
+}
+
 #[test]
 fn every_flag_has_a_doc_line_and_tied_is_offered_where_it_is_accepted() {
     for command in commands() {
@@ -322,7 +383,7 @@ fn every_flag_has_a_doc_line_and_tied_is_offered_where_it_is_accepted() {
                 command.get_name(),
                 long(&flag)
             );
-            let untied = ["enumerate", "density"].contains(&command.get_name());
+            let untied = ["barrier", "density", "enumerate"].contains(&command.get_name());
             if flag.get_id() == "tied" {
                 assert_eq!(flag.is_hide_set(), untied, "{}", command.get_name());
             }

@@ -244,7 +244,8 @@ fn sizes(
     };
     if !(fits && even) {
         return wrong(
-            "it needs 4 heads, vocabulary 8, a width that is a multiple of 64, an mlp of 128",
+            "it needs vocabulary 8 (so a task of at most 7 symbols), 4 heads, one block, a width that is a multiple of \
+             64, an mlp of a multiple of 128",
         );
     }
     if precision == Precision::Bf16 && !paper {

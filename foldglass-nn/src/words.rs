@@ -80,7 +80,7 @@ impl FromStr for Adaptive {
             (most > 0).then_some(Adaptive { right, most })
         };
         read().ok_or(WordsError(
-            "write RIGHT,MOST: right samples to wait for, and at most so many batches",
+            "write RIGHT,MOST: right samples to wait for, and at most so many batches, whole numbers up to 4294967295",
         ))
     }
 }

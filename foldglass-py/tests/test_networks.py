@@ -37,7 +37,7 @@ def test_networks_are_held_to_a_network_of_a_file() -> None:
 def test_a_code_is_distilled_and_read_back() -> None:
     space = fg.Class(fg.Task("parity", 2))
     code = fg.Code.fold(space)
-    small = {"width": 32, "heads": 2, "mlp": 32, "batch": 64, "steps": 600, "every": 50}
+    small = {"width": 32, "heads": 2, "mlp": 32, "batch": 64, "steps": 600, "compare_every": 50}
     fleet = fg.distill(code, runs=1, backend="cpu", learning_rate=3e-3, progress=False, **small)
     back = fg.read_back(fleet.weights_path(0), space, backend="cpu", progress=False)
     assert back.code == code and back.reward == 1

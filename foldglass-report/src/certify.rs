@@ -463,6 +463,26 @@ impl Certified {
     }
 }
 
+impl Certified {
+    /// What else can be asked of these codes.
+    fn write_hints(&self, out: &mut dyn Write) -> io::Result<()> {
+        let has = |kind| self.verdicts.iter().any(|line| line.verdict == kind);
+        if has("certified") && !self.barriers {
+            writeln!(
+                out,
+                "--barrier prints how far J must fall before it can rise, of a single code also the way out"
+            )?;
+        }
+        if has("escapes") && self.verdicts.len() > 1 {
+            writeln!(
+                out,
+                "--code FILE#N, one code alone, prints the path to a higher reward; `escape` leads on to J = 1"
+            )?;
+        }
+        Ok(())
+    }
+}
+
 impl Report for Certified {
     fn class(&self) -> Option<ClassSpec> {
         Some(self.class.spec())
@@ -503,6 +523,7 @@ impl Report for Certified {
                 self.class.q()
             )?;
         }
+        self.write_hints(out)?;
         let [line] = &self.verdicts[..] else {
             return Ok(());
         };

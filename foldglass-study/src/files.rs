@@ -187,7 +187,11 @@ impl Input {
 /// What serde says, without the types of the program, which a user does not know.
 pub fn plain(problem: &serde_json::Error) -> String {
     let mut text = problem.to_string();
-    for whole in ["u16", "u32", "u64", "usize"] {
+    for (whole, most) in [("u16", u16::MAX.into()), ("u32", u32::MAX)] {
+        let range = format!("expected a whole number from 0 to {most}");
+        text = text.replace(&format!("expected {whole}"), &range);
+    }
+    for whole in ["u64", "usize"] {
         let natural = "expected a whole number of at least 0";
         text = text.replace(&format!("expected {whole}"), natural);
     }

@@ -47,6 +47,25 @@ impl From<&str> for Source {
     }
 }
 
+impl Source {
+    /// An error of reading it; where a `#` was typed, with how one of several tables is written.
+    fn explained(&self, error: StudyError) -> StudyError {
+        let typed = match self.number {
+            Some(number) => format!("{}#{number}", self.path.display()),
+            None => self.path.display().to_string(),
+        };
+        match error {
+            StudyError::Read { source, .. } if typed.contains('#') => StudyError::Read {
+                path: format!(
+                    "{typed} (FILE#N is the N-th table of a file, N a whole number from 0)"
+                ),
+                source,
+            },
+            other => other,
+        }
+    }
+}
+
 /// The run that a table is of, as its file states it.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 pub struct TableOrigin {
@@ -85,7 +104,7 @@ impl TableOrigin {
             None => {
                 let command = text("command")
                     .filter(|name| ["cavi", "chain", "reinforce"].contains(&&name[..]))?;
-                let kind = match settings.contains_key("step") {
+                let kind = match settings.get("step").is_some_and(|step| !step.is_null()) {
                     true => "gradient".to_owned(),
                     false => command,
                 };
@@ -154,6 +173,13 @@ impl Kind {
         }
     }
 
+    fn one_of_several(self) -> &'static str {
+        match self {
+            Kind::Code => "a code of a file (FILE#N is the N-th that it holds, from 0)",
+            Kind::Policy => "a policy of a file (FILE#N is the N-th that it holds, from 0)",
+        }
+    }
+
     fn expected(self) -> &'static str {
         match self {
             Kind::Code => {
@@ -203,7 +229,8 @@ impl Tables {
     }
 
     fn read(source: &Source, kind: Kind) -> Result<Tables, StudyError> {
-        Tables::of(&Input::read(&source.path)?, source.number, kind)
+        let file = Input::read(&source.path).map_err(|error| source.explained(error))?;
+        Tables::of(&file, source.number, kind)
     }
 
     fn of(file: &Input, number: Option<usize>, kind: Kind) -> Result<Tables, StudyError> {
@@ -241,10 +268,15 @@ impl Tables {
         }
         if let Some(number) = number {
             if number >= found.len() {
-                let last = found.len() - 1;
-                return Err(refuse(format!(
-                    "there is no #{number}: they are #0 to #{last}"
-                )));
+                let there = match found.len() {
+                    1 => "it holds one, #0".to_owned(),
+                    several => format!("they are #0 to #{}", several - 1),
+                };
+                return Err(StudyError::Content {
+                    path: format!("{}#{number}", file.name),
+                    expected: kind.one_of_several(),
+                    problem: format!("there is no #{number}: {there}"),
+                });
             }
             found = vec![found.swap_remove(number)];
         }

@@ -30,7 +30,8 @@ pub use report::BarrierReport;
 /// The flags of `barrier`.
 #[derive(Debug, Args)]
 #[command(mut_arg("steps", |arg| arg.help("The most updates of a network [default: 200000]")))]
-#[command(mut_arg("every", |arg| arg.help("Compare networks with their codes every N updates [default: 100]")))]
+#[command(mut_arg("compare_every", |arg| arg.help("Compare networks with their codes every N updates [default: 100]")))]
+#[command(mut_arg("tied", |arg| arg.hide(true)))]
 #[command(after_help = "Examples:
   foldglass barrier --task z:5 --lengths 2 --out runs/barrier
       Networks along an escape path, and the lines between them.

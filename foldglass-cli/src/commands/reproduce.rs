@@ -61,8 +61,8 @@ pub struct ReproduceArgs {
     #[arg(long)]
     dry_run: bool,
     /// The numbers to print [default: differing; all with --format]
-    #[arg(long, value_name = "WHICH")]
-    rows: Option<ShownRows>,
+    #[arg(long, alias = "rows", value_name = "WHICH")]
+    show: Option<ShownRows>,
     /// Write the table of all numbers to a file: .txt, .json, .csv, .md or .tex
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
@@ -146,7 +146,7 @@ impl ReproduceArgs {
         let asked = |item: &str| named.is_empty() || named.iter().any(|own| own.label == item);
         compared.only(asked);
         let all = settings.format.is_some();
-        let rows = self.rows.map(Rows::from);
+        let rows = self.show.map(Rows::from);
         let rows = rows.unwrap_or(if all { Rows::All } else { Rows::Differing });
         let reproduced = Reproduced::new(compared, directory, rows);
         let reproduced = reproduced.reported(report.map(|written| written.page));

@@ -124,8 +124,9 @@ impl RerunArgs {
             return Ok(report);
         }
         let aside = Aside::new(&recorded)?;
+        let one_version = recorded.version == foldglass_study::VERSION;
         let repeated = repeat(words(&aside.settings)?, recorded.seed, &invocation.settings)?;
-        report.difference = difference("", &output, &aside.back(repeated));
+        report.difference = difference("", &output, &aside.back(repeated), one_version);
         report.same = report.difference.is_none();
         Ok(report)
     }
@@ -274,8 +275,14 @@ fn is_left_out(key: &str) -> bool {
     NOT_COMPARED.contains(&key) || key.ends_with("seconds")
 }
 
-/// The first value that differs, in the order of the keys.
-fn difference(place: &str, recorded: &Value, repeated: &Value) -> Option<Difference> {
+/// The first value that differs, in the order of the keys. A later version may write keys that the file does not have:
+/// they are compared where both are of one version.
+fn difference(
+    place: &str,
+    recorded: &Value,
+    repeated: &Value,
+    one_version: bool,
+) -> Option<Difference> {
     let differs = |recorded: Option<&Value>, repeated: Option<&Value>, place: String| Difference {
         place,
         recorded: recorded.map(Value::to_string),
@@ -283,7 +290,8 @@ fn difference(place: &str, recorded: &Value, repeated: &Value) -> Option<Differe
     };
     match (recorded, repeated) {
         (Value::Object(one), Value::Object(other)) => {
-            let added = other.keys().filter(|key| !one.contains_key(*key));
+            let added = other.keys();
+            let added = added.filter(|key| one_version && !one.contains_key(*key));
             let keys = one.keys().chain(added).filter(|key| !is_left_out(key));
             keys.map(|key| {
                 let place = if place.is_empty() {
@@ -292,7 +300,9 @@ fn difference(place: &str, recorded: &Value, repeated: &Value) -> Option<Differe
                     format!("{place}.{key}")
                 };
                 match (one.get(key), other.get(key)) {
-                    (Some(recorded), Some(repeated)) => difference(&place, recorded, repeated),
+                    (Some(recorded), Some(repeated)) => {
+                        difference(&place, recorded, repeated, one_version)
+                    }
                     (recorded, repeated) => Some(differs(recorded, repeated, place)),
                 }
             })
@@ -302,7 +312,9 @@ fn difference(place: &str, recorded: &Value, repeated: &Value) -> Option<Differe
             .map(|number| {
                 let place = format!("{place}[{number}]");
                 match (one.get(number), other.get(number)) {
-                    (Some(recorded), Some(repeated)) => difference(&place, recorded, repeated),
+                    (Some(recorded), Some(repeated)) => {
+                        difference(&place, recorded, repeated, one_version)
+                    }
                     (recorded, repeated) => Some(differs(recorded, repeated, place)),
                 }
             })
@@ -369,7 +381,7 @@ mod tests {
     use serde_json::json;
 
     fn place(recorded: &Value, repeated: &Value) -> Option<String> {
-        difference("", recorded, repeated).map(|found| found.place)
+        difference("", recorded, repeated, true).map(|found| found.place)
     }
 
     #[test]
@@ -379,7 +391,7 @@ mod tests {
         let mut other = recorded.clone();
         other["runs"][1]["j"] = json!(0.9);
         other["seed"] = json!(2);
-        let found = difference("", &recorded, &other).unwrap();
+        let found = difference("", &recorded, &other, true).unwrap();
         assert_eq!(found.place, "runs[1].j");
         let values = (found.recorded.as_deref(), found.repeated.as_deref());
         assert_eq!(values, (Some("1.0"), Some("0.9")));
@@ -391,6 +403,14 @@ mod tests {
             place(&json!({"n": 1}), &json!({"n": 1.0})).as_deref(),
             Some("n")
         );
+    }
+
+    #[test]
+    fn a_later_version_may_write_keys_of_its_own() {
+        let (earlier, later) = (json!({"j": 1}), json!({"j": 1, "k": 2}));
+        assert_eq!(place(&earlier, &later).as_deref(), Some("k"));
+        assert_eq!(difference("", &earlier, &later, false), None);
+        assert!(difference("", &later, &earlier, false).is_some());
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl SummaryArgs {
     pub fn run(&self, _: &GlobalArgs) -> Result<Summed, Error> {
         let format = match &self.table {
             Some(path) => Some(
-                Format::of_path(path).map_err(|error| Error::Usage(format!("--out: {error}")))?,
+                Format::of_path(path).map_err(|error| Error::Usage(format!("--table {error}")))?,
             ),
             None => None,
         };

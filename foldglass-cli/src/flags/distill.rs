@@ -25,8 +25,9 @@ pub struct DistillationArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     steps: Option<u64>,
     /// Compare networks with their codes every N updates [default: 500]
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    every: Option<u64>,
+    #[arg(long, alias = "every", value_name = "N", value_parser = count)]
+    #[arg(allow_negative_numbers = true)]
+    compare_every: Option<u64>,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -42,7 +43,7 @@ impl DistillationArgs {
         base.batch = self.batch.unwrap_or(base.batch);
         base.learning_rate = self.learning_rate.unwrap_or(base.learning_rate);
         base.steps = self.steps.unwrap_or(base.steps);
-        base.every = self.every.unwrap_or(base.every);
+        base.every = self.compare_every.unwrap_or(base.every);
         base
     }
 }
@@ -63,7 +64,7 @@ pub fn distillation_settings(distillation: &Distillation) -> Fields {
     put(&mut fields, "batch", batch);
     put(&mut fields, "learning_rate", learning_rate);
     put(&mut fields, "steps", steps);
-    put(&mut fields, "every", every);
+    put(&mut fields, "compare_every", every);
     fields
 }
 

@@ -295,6 +295,11 @@ fn the_text_is_a_table_with_a_row_for_each_code() {
         let args: Vec<&str> = words.split(' ').collect();
         scratch.run(&args).success().to_owned()
     };
+    let hinted = run("--code trap.json");
+    assert!(hinted.contains("\n--barrier prints"), "{hinted}");
+    assert!(!run("--code trap.json --barrier").contains("--barrier prints"));
+    let hinted = run("--code zero.json --code zero.json");
+    assert!(hinted.contains("\n--code FILE#N"), "{hinted}");
     assert_eq!(
         run("--code zero.json"),
         "\

@@ -54,10 +54,10 @@ pub const RUNS: [&str; 62] = [
     "family --task parity --length 2 --sweeps 40",
     "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
      --gate-samples 32 --test-inputs 50 --batch 32 --steps 40 --weights nets",
-    "distill --task parity --lengths 2 --runs 2 --every 50 --held-out 100 --steps 50 \
+    "distill --task parity --lengths 2 --runs 2 --compare-every 50 --held-out 100 --steps 50 \
      --backend cpu --width 16 --mlp 16 --vocabulary 4 --batch 16 --weights nets",
     "barrier --task parity --lengths 2 --backend cpu --width 64 --mlp 128 --vocabulary 4 --batch 64 \
-     --learning-rate 1e-3 --every 20 --points 3 --codes 2",
+     --learning-rate 1e-3 --compare-every 20 --points 3 --codes 2",
     "read-back --task parity --lengths 2 --backend cpu --weights nets/distilled_s0.safetensors",
     "slurm study.toml",
     "run study.toml --dry-run",

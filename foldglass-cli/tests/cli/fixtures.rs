@@ -44,6 +44,7 @@ fn known() -> Vec<(&'static str, &'static str, Value)> {
             "/checked/0/verdicts/0/verdict",
             json!("certified"),
         ),
+        ("rerun output.json", "/same", json!(true)),
         ("check path.json", "/checked/0/start_exact", json!("5/8")),
         ("run study.toml --dry-run", "/runs", json!(5)),
         ("collect study", "/runs", json!(5)),

@@ -309,3 +309,55 @@ fn a_class_too_large_for_memory_is_refused_with_the_size_it_needs() {
         &["'lots'", "4GiB"],
     );
 }
+
+#[test]
+fn a_number_beyond_its_range_is_named_with_the_range() {
+    let scratch = Scratch::new();
+    let class = "--task parity --lengths 3";
+    let beyond = "18446744073709551616";
+    for (flags, range) in [
+        (
+            "reinforce --estimator rloo:2 --learning-rate 1 --batch 5000000000",
+            "0 to 4294967295",
+        ),
+        ("train --adaptive 5000000000,2", "up to 4294967295"),
+        (
+            "certify --code c.json --max-codes 5000000000",
+            "1 to 4294967295",
+        ),
+        (
+            &format!("chain --tau 0 --runs {beyond} {class}"),
+            "1 to 18446744073709551615",
+        ),
+    ] {
+        let flags = match flags.starts_with("reinforce") {
+            true => format!("{flags} {class}"),
+            false => flags.to_owned(),
+        };
+        let value = if flags.contains(beyond) {
+            beyond
+        } else {
+            "5000000000"
+        };
+        refuses(&scratch, &flags, &[value, range]);
+    }
+}
+
+#[test]
+fn a_code_that_is_not_there_is_named_with_the_form_of_the_flag() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", "{\"actions\":[0,1,0,1,1,0]}");
+    let gauge = "gauge --task parity --lengths 2 --code";
+    refuses(
+        &scratch,
+        &format!("{gauge} none.json#7"),
+        &["none.json#7", "FILE#N"],
+    );
+    refuses(
+        &scratch,
+        &format!("{gauge} code.json#x"),
+        &["code.json#x", "a whole number from 0"],
+    );
+    let one = ["code.json#7", "FILE#N", "it holds one, #0"];
+    refuses(&scratch, &format!("{gauge} code.json#7"), &one);
+}

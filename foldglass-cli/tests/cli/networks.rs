@@ -14,7 +14,7 @@ fn flags<'a>(command: &'a str, more: &'a str) -> Vec<&'a str> {
     [words(command), words(SMALL), words(more)].concat()
 }
 
-const DISTILL: &str = "distill --task parity --lengths 2 --runs 2 --every 50 --target 1 \
+const DISTILL: &str = "distill --task parity --lengths 2 --runs 2 --compare-every 50 --target 1 \
                        --held-out 100 --steps 4000 --weights nets";
 
 #[test]
@@ -83,7 +83,7 @@ fn networks_learn_tables_that_are_not_latin_squares() {
         "{}",
         refused.errors
     );
-    let barrier = "barrier --task max:2 --lengths 2 --every 20 --points 3 --codes 2";
+    let barrier = "barrier --task max:2 --lengths 2 --compare-every 20 --points 3 --codes 2";
     scratch.run(&flags(barrier, "")).success();
 }
 
@@ -193,7 +193,7 @@ fn a_line_between_networks_has_the_points_of_the_papers_table() {
     assert!(points.ends_with(&["[default:", "65]"]), "{points:?}");
 }
 
-const BARRIER: &str = "barrier --task parity --lengths 3 --codes 3 --points 9 --every 20";
+const BARRIER: &str = "barrier --task parity --lengths 3 --codes 3 --points 9 --compare-every 20";
 
 #[test]
 fn a_path_is_followed_and_its_lines_are_counted() {
@@ -241,7 +241,7 @@ mod full {
     #[test]
     fn networks_that_were_stopped_go_on_to_the_same_bytes() {
         // A target that is never met, and exactness asked seldom: stops fall between two looks.
-        let distill = "distill --task parity --lengths 3 --runs 2 --every 400 --target 1 \
+        let distill = "distill --task parity --lengths 3 --runs 2 --compare-every 400 --target 1 \
                    --held-out 100 --steps 800 --checkpoint-every 0.001 --out run";
         let barrier = "--checkpoint-every 0.001 --out run";
         for (flags, lines, result) in [

@@ -43,7 +43,7 @@ fn classes(scratch: &Scratch, flags: &[&str]) -> Vec<Compared> {
         &[
             "reproduce",
             "ext:process",
-            "--rows",
+            "--show",
             "all",
             "--format",
             "csv",

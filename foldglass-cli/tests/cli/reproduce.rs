@@ -171,7 +171,7 @@ fn every_format(scratch: &Scratch) {
     let list: Value = serde_json::from_str(from(&["--format", "json"]).success()).unwrap();
     let fraction = |row: &&Value| row["ours"] == "9/10";
     assert_eq!(list.as_array().unwrap().iter().filter(fraction).count(), 2);
-    let differing = from(&["--format", "markdown", "--rows", "differing"]);
+    let differing = from(&["--format", "markdown", "--show", "differing"]);
     assert!(
         differing.success().contains("| differs |") && !differing.text.contains("| agrees |"),
         "{}",

@@ -200,7 +200,7 @@ fn a_table_is_written_in_the_form_of_its_extension() {
     let mean = rows[0].iter().position(|head| *head == "mean").unwrap();
     close(&found["points"][1]["mean"], rows[2][mean].parse().unwrap());
     for bad in ["s.xlsx", "s", "s.CSV"] {
-        let said = ["--out", bad, ".txt, .json, .csv, .md, .tex"];
+        let said = ["--table", bad, ".txt, .json, .csv, .md, .tex"];
         refuses(&scratch, &format!("summary both --out {bad}"), &said);
     }
     refuses(

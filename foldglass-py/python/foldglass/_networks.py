@@ -301,7 +301,7 @@ def train(
     return _fleet("train", [f"--task={task}" for task in listed], given, out, progress)
 
 
-@renamed(networks="runs")
+@renamed(networks="runs", every="compare_every")
 def distill(
     what: Class | Code,
     *,
@@ -312,7 +312,7 @@ def distill(
     batch: int | None = None,
     learning_rate: float | None = None,
     steps: int | None = None,
-    every: int | None = None,
+    compare_every: int | None = None,
     width: int | None = None,
     heads: int | None = None,
     mlp: int | None = None,
@@ -340,7 +340,7 @@ def distill(
         batch: Inputs of an update, 1 to 4096 (default 1024).
         learning_rate: Adam's rate (default 3e-4).
         steps: The most updates of a network (default 60000).
-        every: Compare networks with their codes every so many updates (default 500).
+        compare_every: Compare networks with their codes every so many updates (default 500).
         width: The width D of the residual stream (default 256).
         heads: Attention heads; each has an even width (default 4).
         mlp: The width of the MLP (default 1024).

@@ -314,7 +314,7 @@ impl Reproduced {
              Fisher); p < {LEVEL} differs, which chance gives in {chance:.1} of the {tested} tests. Exact numbers agree\n\
              if they are equal. Cannot tell: fewer than half of the paper's runs, nothing of ours would have\n\
              differed, our largest is above the paper's on a few runs, or the number is not the paper's own;\n\
-             --rows all says what would have differed. Intervals are at {} %. A chance difference should\n\
+             --show all says what would have differed. Intervals are at {} %. A chance difference should\n\
              vanish with another --seed (and --out). reference: an independent prototype, often with more seeds.\n\
              {CHOICES}",
             100.0 * INTERVAL_LEVEL

@@ -291,7 +291,7 @@ fn table(scratch: &Scratch) {
         assert!(text.contains(said), "{text}");
     }
     assert!(text.lines().count() < 24, "{text}");
-    let all = scratch.run(&[&args[..], &["--rows", "all"]].concat());
+    let all = scratch.run(&[&args[..], &["--show", "all"]].concat());
     for said in ["parity (0,0) T=10", "0.747 ± 0.241", "95 % interval"] {
         assert!(all.success().contains(said), "{}", all.text);
     }
