@@ -219,6 +219,10 @@ fn mistakes_are_refused_by_name() {
         ("--tau -1", &["--tau -1"]),
         ("--convention both", &["--convention", "occupancy"]),
         ("--init normal", &["--init"]),
+        (
+            "--convention occupancy",
+            &["--convention", "--tau 0", "larger than 0"],
+        ),
         ("--curriculum", &["--curriculum", "one length"]),
         ("--gate-every 5", &["--gate-every", "--curriculum"]),
         ("--record-every 5", &["--record-every", "--record"]),
@@ -229,6 +233,15 @@ fn mistakes_are_refused_by_name() {
     ] {
         refuses(&scratch, &format!("{good} {flags}"), said);
     }
+    // What would have no part in the run, or would train nothing.
+    scratch.file(
+        "start.json",
+        &json!({ "rows": vec![[0.5, 0.5]; 6] }).to_string(),
+    );
+    let both = format!("{good} --start start.json --init dirichlet:1");
+    refuses(&scratch, &both, &["--init", "--start"]);
+    let alone = good.replace("rloo:2", "batch-mean") + " --batch 1";
+    refuses(&scratch, &alone, &["batch-mean", "advantage is 0"]);
     for name in ["rloo:1", "grpo:1", "dr-grpo:1"] {
         let line = good.replace("rloo:2", name);
         refuses(

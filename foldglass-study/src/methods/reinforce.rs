@@ -4,6 +4,7 @@ use foldglass::dynamics::reinforce::{
     LengthGate, ReinforceOutcome, ReinforceSettings, ReinforceState, SampledTraining,
 };
 use foldglass::reward::count;
+use foldglass::reward::estimators::Estimator;
 use foldglass::{Allowance, Class, Code, Policy, Reward, Stream, Symbol};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,7 +166,7 @@ impl Method for Reinforce {
         settings.initial = given.need("init")?;
         settings.curriculum = curriculum(class, given)?;
         let prior = prior(class, given)?;
-        refuse_idle(&settings, prior.is_some())?;
+        refuse_idle(&settings, given, prior.is_some())?;
         Ok(Box::new(SampledPlan {
             class: class.clone(),
             settings,
@@ -179,19 +180,48 @@ impl Method for Reinforce {
     }
 }
 
-/// Refuses what would change nothing.
-fn refuse_idle(settings: &ReinforceSettings, prior: bool) -> Result<(), SettingError> {
-    if settings.clip.is_some() && settings.epochs == 1 {
-        let problem = "`clip` with `epochs` 1: in the first epoch every ratio is 1, so nothing is clipped; make `epochs` \
-                       2 or more, or leave `clip` out";
-        return Err(SettingError::of("clip", problem));
+/// Refuses what would change nothing, or train nothing.
+fn refuse_idle(
+    settings: &ReinforceSettings,
+    given: &MethodSettings<'_>,
+    prior: bool,
+) -> Result<(), SettingError> {
+    let cold = settings.tau == 0.0;
+    let idle = [
+        (
+            settings.clip.is_some() && settings.epochs == 1,
+            "clip",
+            "`clip` with `epochs` 1: in the first epoch every ratio is 1, so nothing is clipped; make `epochs` 2 or more, \
+             or leave `clip` out",
+        ),
+        (
+            prior && cold,
+            "prior",
+            "`prior` with `tau` 0: tau is the coefficient of the divergence from it, so the prior has no part; make `tau` \
+             larger than 0, or leave `prior` out",
+        ),
+        (
+            given.is_given("convention") && cold,
+            "convention",
+            "`convention` with `tau` 0: it says whose entropies tau multiplies, and none count; make `tau` larger than 0, \
+             or leave `convention` out",
+        ),
+        (
+            given.is_given("init") && given.is_given("start"),
+            "init",
+            "`init` with `start`: every run starts from the given policy, so nothing is drawn; leave one of them out",
+        ),
+        (
+            settings.estimator == Estimator::BatchMean && settings.batch == 1,
+            "batch",
+            "`batch` 1 with batch-mean: the one reward is the mean, so every advantage is 0 and nothing is learned; make \
+             `batch` 2 or more, or use the estimator reinforce",
+        ),
+    ];
+    match idle.into_iter().find(|(is_idle, ..)| *is_idle) {
+        Some((_, name, problem)) => Err(SettingError::of(name, problem)),
+        None => Ok(()),
     }
-    if prior && settings.tau == 0.0 {
-        let problem = "`prior` with `tau` 0: tau is the coefficient of the divergence from it, so the prior has no part; \
-                       make `tau` larger than 0, or leave `prior` out";
-        return Err(SettingError::of("prior", problem));
-    }
-    Ok(())
 }
 
 fn curriculum(
