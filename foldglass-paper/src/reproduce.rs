@@ -53,6 +53,6 @@ pub use listed::{Listed, Measurement, listed};
 pub use manifest::ReproductionManifest;
 pub use records::{Recorded, Records, Sample};
 pub use row::Row;
-pub use run::{Planned, Request};
+pub use run::{Planned, PlannedWork, Request};
 pub use schema::formats;
 pub use studies::Scale;

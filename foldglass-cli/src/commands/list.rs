@@ -69,7 +69,7 @@ fn forecast(item: &'static Item, seed: u64, options: &Options) -> Result<f64, Er
         seed,
     };
     let planned = request.forecasts(options)?;
-    Ok(planned.iter().map(|planned| planned.forecast.seconds).sum())
+    Ok(planned.iter().map(|planned| planned.work.seconds()).sum())
 }
 
 impl ItemList {

@@ -20,6 +20,17 @@ fn a_dry_run_says_what_would_be_run_and_writes_nothing() {
     ] {
         assert!(text.contains(said), "{text}");
     }
+    // What is no run of a study is listed too, with its time.
+    let run = scratch.run(&["reproduce", "ext:sampled", "--smoke", "--dry-run"]);
+    let steps = run
+        .success()
+        .lines()
+        .filter(|line| line.starts_with("ext:sampled"));
+    let words: Vec<&str> = steps.flat_map(str::split_whitespace).collect();
+    assert!(
+        matches!(words[..], ["ext:sampled", "-", "-", seconds] if seconds.parse::<f64>().unwrap() > 0.0),
+        "{words:?}"
+    );
     let plan = scratch.json(&[&args[..], &["--smoke"]].concat());
     assert_eq!(plan["scale"], "smoke");
     assert!(plan["runs"].as_u64().unwrap() < 564 / 2);

@@ -29,7 +29,7 @@ pub enum Need {
 pub struct Step {
     /// Its name: the label of its item.
     pub name: &'static str,
-    /// About the processor seconds that it takes in full; only a progress bar rests on it.
+    /// About the processor seconds that it takes in full, for progress bars and dry runs.
     pub seconds: u32,
     /// The files that it leaves, or folders of them.
     pub leaves: &'static [&'static str],
@@ -65,7 +65,7 @@ impl Need {
         }
     }
 
-    /// About the processor seconds that its part takes; only a progress bar rests on it.
+    /// About the processor seconds that its part takes, for progress bars and dry runs.
     pub fn cost(&self, scale: Scale) -> f64 {
         match (self, scale) {
             (Need::Study(source), _) => source.cost(scale),

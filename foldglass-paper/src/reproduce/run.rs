@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::certified::Resources;
 use super::item::Item;
-use super::landscape::{self, CensusRecipe};
+use super::landscape::{self, CensusRecipe, Landscape};
 use super::manifest::ReproductionManifest;
 use super::need::Need;
 use super::records::Recorded;
@@ -29,12 +29,38 @@ pub struct Request {
     pub seed: u64,
 }
 
-/// What is left to do of a study.
+/// A part of the work, and what is left of it.
 pub struct Planned {
-    /// Its name.
-    pub study: &'static str,
+    /// Its name: that of a study or of an item, or what all items have in common.
+    pub part: &'static str,
     /// What would be done.
-    pub forecast: Forecast,
+    pub work: PlannedWork,
+}
+
+/// What would be done of a part.
+pub enum PlannedWork {
+    /// Runs of a study.
+    Runs(Forecast),
+    /// Censuses, certificates or a step of an item, in about so many seconds; 0 where all of it is done.
+    Step(f64),
+}
+
+impl PlannedWork {
+    /// About the seconds it takes.
+    pub fn seconds(&self) -> f64 {
+        match self {
+            PlannedWork::Runs(forecast) => forecast.seconds,
+            PlannedWork::Step(seconds) => *seconds,
+        }
+    }
+
+    /// The runs of a study.
+    pub fn runs(&self) -> Option<&Forecast> {
+        match self {
+            PlannedWork::Runs(forecast) => Some(forecast),
+            PlannedWork::Step(_) => None,
+        }
+    }
 }
 
 /// A part of the work: needs whose time is kept together.
@@ -80,20 +106,40 @@ impl Request {
         options
     }
 
-    /// What is left to do of each study.
+    /// What is left to do of each part.
     pub fn forecasts(&self, options: &Options) -> Result<Vec<Planned>, Error> {
         let (registry, observer) = (Registry::default(), Terminal::new());
-        let planned = |source: StudyText| {
+        let runs = |source: StudyText| -> Result<PlannedWork, Error> {
             let study = traps::fit(source.study(self.scale, self.seed), &self.out)?;
             let forecast = forecast(&study, &registry, &self.options(source, options), &observer)?;
+            Ok(PlannedWork::Runs(forecast.ok_or_else(stopped_trial)?))
+        };
+        let threads = options.threads.max(1) as f64;
+        let landscape = Landscape::read(&self.out)?;
+        let planned = |part: &Part| {
+            let work = match part.needs[0] {
+                Need::Study(source) => runs(source)?,
+                _ if self.is_done(part, &landscape)? => PlannedWork::Step(0.0),
+                _ => PlannedWork::Step(part.cost(self.scale) / threads),
+            };
             Ok(Planned {
-                study: source.name,
-                forecast: forecast.ok_or_else(stopped_trial)?,
+                part: part.name,
+                work,
             })
         };
-        let sources = self.parts().into_iter();
-        let sources = sources.filter_map(|part| part.needs[0].study());
-        sources.map(planned).collect()
+        self.parts().iter().map(planned).collect()
+    }
+
+    /// Whether all of a part that is not a study is there.
+    fn is_done(&self, part: &Part, landscape: &Landscape) -> Result<bool, Error> {
+        Ok(match part.needs[0] {
+            Need::Work(step) => work::is_done(&step, &self.out)?,
+            Need::Certificates => !landscape.endpoints.is_empty(),
+            _ => {
+                let mut recipes = part.needs.iter().filter_map(Need::census);
+                recipes.all(|recipe| landscape.census(&recipe).is_some())
+            }
+        })
     }
 
     /// Does what is not done yet, and gives the scale of what is there then: records in full hold

@@ -159,7 +159,7 @@ fn state(step: &Step, directory: &Path) -> Result<StepState, Error> {
 }
 
 /// Whether a step is done. A record of it that is missing or changed is an error.
-fn is_done(step: &Step, directory: &Path) -> Result<bool, Error> {
+pub fn is_done(step: &Step, directory: &Path) -> Result<bool, Error> {
     match state(step, directory)? {
         StepState::Open => Ok(false),
         StepState::Done => Ok(true),

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use foldglass_study::Fields;
 use foldglass_study::method::put;
+use foldglass_study::{Fields, Forecast};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -75,27 +75,28 @@ impl ReproduceReport {
     /// What would be run.
     pub fn planned(request: &Request, planned: &[Planned]) -> ReproduceReport {
         let columns = [
-            Column::words("study"),
+            Column::words("part"),
             Column::numbers("runs"),
             Column::numbers("done"),
             Column::numbers("at most about").key("seconds").unit("s"),
         ];
         let row = |planned: &Planned| -> [Cell; 4] {
-            let forecast = &planned.forecast;
+            let runs = planned.work.runs();
+            let count = |of: fn(&Forecast) -> u64| runs.map_or(Cell::Missing, |own| of(own).into());
             [
-                planned.study.into(),
-                forecast.runs.into(),
-                forecast.finished.into(),
-                Cell::Real(Digits::Significant(2).of(forecast.seconds)),
+                planned.part.into(),
+                count(|forecast| forecast.runs),
+                count(|forecast| forecast.finished),
+                Cell::Real(Digits::Significant(2).of(planned.work.seconds())),
             ]
         };
-        let forecasts = || planned.iter().map(|planned| &planned.forecast);
+        let runs = || planned.iter().filter_map(|planned| planned.work.runs());
         ReproduceReport::Planned(ReproducePlan {
             scale: request.scale,
             out: request.out.clone(),
-            runs: forecasts().map(|forecast| forecast.runs).sum(),
-            finished: forecasts().map(|forecast| forecast.finished).sum(),
-            seconds: forecasts().map(|forecast| forecast.seconds).sum(),
+            runs: runs().map(|forecast| forecast.runs).sum(),
+            finished: runs().map(|forecast| forecast.finished).sum(),
+            seconds: planned.iter().map(|planned| planned.work.seconds()).sum(),
             table: Table::new(columns).rows(planned.iter().map(row)),
         })
     }
