@@ -30,6 +30,7 @@ mod listed;
 mod manifest;
 mod maps;
 mod measured;
+mod near_traps;
 mod need;
 mod records;
 mod row;

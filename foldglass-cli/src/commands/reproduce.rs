@@ -34,7 +34,8 @@ pub struct ReproduceArgs {
     /// fig:temperature_untied, tab:trapsexist, fig:trapsfixed, and from committed records of a GPU
     /// tab:containment, tab:escape, fig:temperature_untied_b, text:relabelling, text:cures
     /// [default: all of these]; beyond the paper, run only if named: ext:lengths, ext:traps,
-    /// ext:capture, ext:sampled, ext:process, ext:networks-traps, or ext for the six
+    /// ext:capture, ext:sampled, ext:objectives, ext:process, ext:networks-traps, or ext for the
+    /// seven
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<&'static [&'static Item]>,
     /// Only the eight headline results, each with as many runs as in the paper: half a

@@ -106,6 +106,14 @@ fn sampled(rows: &[Value]) {
     }
     let runs = row(rows, "quasigroup T=3", "J, sampled minus exact, batch 32");
     assert_eq!(runs["n"], 8);
+    let long = row(rows, "quasigroup T=1..8", "J, sampled, curriculum");
+    assert_eq!(long["n"], 8);
+    let drawn = row(
+        rows,
+        "any class",
+        "points of signal to noise estimated from drawn inputs",
+    );
+    assert_eq!((&drawn["ours"], &drawn["n"]), (&0.0.into(), &1.into()));
     let ratio = |estimator: &str| {
         let quantity = format!("signal to noise, 512 rollouts, {estimator}, random policies");
         row(rows, "quasigroup T=3", &quantity)["ours"]
@@ -141,6 +149,24 @@ fn sampled(rows: &[Value]) {
     assert_eq!(below["ours"], 1.0, "{below}");
 }
 
+/// J stays at every trap, and the ratio of loss to gain of two traps is that of the page.
+fn objectives(rows: &[Value]) {
+    for (trap, ratio) in [
+        ("parity T=2,3,4", 2.0),
+        ("parity k=9/10 T=4, ignores 3 4", 9.0),
+    ] {
+        let least = row(rows, trap, "least loss over gain of a change");
+        assert_eq!(least["ours"], ratio, "{least}");
+    }
+    let own = |row: &&Value| row["quantity"] == "greedy reward of the trap, J from 98 %";
+    let stays: Vec<&Value> = rows.iter().filter(own).collect();
+    assert_eq!(stays.len(), 4);
+    assert!(
+        stays.iter().all(|row| row["ours"] == 1.0 && row["n"] == 2),
+        "{stays:?}"
+    );
+}
+
 /// `check` verifies what the items left, and refuses it when a reward is changed.
 fn certificates(scratch: &Scratch) {
     let folder = scratch.path().join("here/certificates");
@@ -151,7 +177,7 @@ fn certificates(scratch: &Scratch) {
     files.sort();
     let starts = |with: &str| files.iter().filter(|file| file.contains(with)).count();
     assert!(
-        starts("/map-") >= 8 && starts("/capture-") >= 1,
+        starts("/map-") >= 8 && starts("/capture-") >= 1 && starts("/near-") == 4,
         "{files:?}"
     );
     for file in &files {
@@ -176,6 +202,7 @@ mod full {
         lengths(rows(&first, "ext:lengths"));
         capture(rows(&first, "ext:capture"));
         sampled(rows(&first, "ext:sampled"));
+        objectives(rows(&first, "ext:objectives"));
         let row = row(
             rows(&first, "ext:process"),
             "parity (0,1) T=3 uniform, process",

@@ -7,6 +7,7 @@ pub mod escape;
 pub mod ext_capture;
 pub mod ext_lengths;
 pub mod ext_networks_traps;
+pub mod ext_objectives;
 mod ext_panels;
 pub mod ext_process;
 pub mod ext_sampled;
@@ -46,11 +47,12 @@ pub static ALL: [&Item; 13] = [
 ];
 
 /// What goes beyond the paper; these are run when they are named, or all of them by [`EXT`].
-pub static BEYOND: [&Item; 6] = [
+pub static BEYOND: [&Item; 7] = [
     &ext_lengths::ITEM,
     &ext_traps::ITEM,
     &ext_capture::ITEM,
     &ext_sampled::ITEM,
+    &ext_objectives::ITEM,
     &ext_process::ITEM,
     &ext_networks_traps::ITEM,
 ];
@@ -97,6 +99,7 @@ quantities! {
     ExtTraps: ext_traps::ExtTrapsQuantity,
     ExtCapture: ext_capture::ExtCaptureQuantity,
     ExtSampled: ext_sampled::ExtSampledQuantity,
+    ExtObjectives: ext_objectives::ExtObjectivesQuantity,
     ExtProcess: ext_process::ExtProcessQuantity,
     ExtNetworksTraps: ext_networks_traps::ExtNetworksTrapsQuantity,
 }

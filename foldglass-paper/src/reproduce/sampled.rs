@@ -103,17 +103,30 @@ pub struct SnrRecord {
 }
 
 /// A point of a curve.
-#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnrPoint {
     /// T, the rollouts so far, or the size of groups.
     pub at: u64,
-    /// Signal over variance, the median over policies; none where the variance is 0.
-    pub snr: Option<f64>,
-    /// The least and the largest of them.
-    pub range: Option<[f64; 2]>,
+    /// Signal over variance at each policy, in order; without those whose variance is 0.
+    pub ratios: Vec<f64>,
+    /// Whether one of them is an estimate from drawn inputs.
+    pub drawn: bool,
     /// J, the median over policies.
     pub reward: f64,
+}
+
+impl SnrPoint {
+    /// The median over policies; none where all variances are 0.
+    pub fn median(&self) -> Option<f64> {
+        quantile(&self.ratios, 0.5)
+    }
+
+    /// The least and the largest.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        let [low, high] = [0.0, 1.0].map(|level| quantile(&self.ratios, level));
+        Some([low?, high?])
+    }
 }
 
 /// The folder of the ratios in the directory of a reproduction.
@@ -176,38 +189,45 @@ fn class(task: &str, length: usize, work: &Work<'_>) -> Result<Class, Error> {
 }
 
 /// The ratio of a policy's gradient.
-fn snr(
-    policy: &Policy,
-    estimator: Estimator,
-    batch: u32,
-    work: &Work<'_>,
-) -> Result<Option<f64>, Error> {
+#[derive(Debug, Clone, Copy)]
+struct Ratio {
+    /// None where the variance is 0.
+    value: Option<f64>,
+    /// Whether inputs were drawn for it.
+    drawn: bool,
+}
+
+fn snr(policy: &Policy, estimator: Estimator, batch: u32, work: &Work<'_>) -> Result<Ratio, Error> {
     let context = Context::default().with_memory(work.means.allowance);
     let found = moments(policy, estimator, batch, seed(work), context);
     let found = found.map_err(|error| Error::Failed(error.to_string()))?;
-    Ok(found.snr())
+    Ok(Ratio {
+        value: found.snr(),
+        drawn: found.sampled.is_some(),
+    })
 }
 
 /// What the policies of one point came to.
 #[derive(Debug, Default)]
 struct Policies {
     ratios: Vec<f64>,
+    drawn: bool,
     rewards: Vec<f64>,
 }
 
 impl Policies {
-    fn add(&mut self, ratio: Option<f64>, reward: f64) {
-        self.ratios.extend(ratio);
+    fn add(&mut self, ratio: Ratio, reward: f64) {
+        self.ratios.extend(ratio.value);
+        self.drawn |= ratio.drawn;
         self.rewards.push(reward);
     }
 
-    fn point(&self, at: u64) -> SnrPoint {
-        let ends = [0.0, 1.0].map(|level| quantile(&self.ratios, level));
+    fn point(self, at: u64) -> SnrPoint {
         SnrPoint {
             at,
-            snr: quantile(&self.ratios, 0.5),
-            range: ends[0].zip(ends[1]).map(<[f64; 2]>::from),
             reward: quantile(&self.rewards, 0.5).expect("there are policies"),
+            ratios: self.ratios,
+            drawn: self.drawn,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::items::transition::TransitionRecord;
 use super::landscape::{CensusRecord, Verdicts};
 use super::manifest::ReproductionManifest;
 use super::maps::MapRecord;
+use super::near_traps::NearTrapRecord;
 use super::sampled::SnrRecord;
 use super::stalled::StalledRecord;
 use super::times::Times;
@@ -76,6 +77,10 @@ pub fn formats() -> Vec<FileSchema> {
         sealed::<StalledRecord>(
             "reproduction-stalled",
             "stalled/CLASS.json: runs from stalled policies",
+        ),
+        sealed::<NearTrapRecord>(
+            "reproduction-near-trap",
+            "near-traps/TRAP.json: ascents of objectives near a trap",
         ),
         file::<CodesFile>(
             "codes",

@@ -15,6 +15,7 @@ use super::items;
 use super::items::theorem::{self, PathsRecord};
 use super::items::transition::{self, TransitionRecord};
 use super::maps::{self, MapRecord};
+use super::near_traps::{self, NearTrapRecord};
 use super::need::{Need, Step};
 use super::run::Done;
 use super::sampled::{self, SnrRecord};
@@ -48,6 +49,8 @@ pub struct Worked {
     pub ratios: Vec<SnrRecord>,
     /// What came of starts at which exact RLVR stalls.
     pub stalled: Vec<StalledRecord>,
+    /// Ascents of objectives from policies near traps.
+    pub near_traps: Vec<NearTrapRecord>,
     /// The transition of parity.
     pub transition: Option<TransitionRecord>,
     /// Paths from where RLVR stops.
@@ -75,6 +78,7 @@ impl Worked {
             basins: basins::read(directory)?,
             ratios: sampled::read(directory)?,
             stalled: stalled::read(directory)?,
+            near_traps: near_traps::read(directory)?,
             transition: transition::read(directory)?,
             paths: theorem::read(directory)?,
             ends: ends::read(directory)?,

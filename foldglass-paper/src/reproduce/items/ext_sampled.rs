@@ -2,9 +2,8 @@
 //! samples.
 //!
 //! - `quantity`: names what is measured.
+//! - `from_stalled`: counts runs that end above or below the stalled starts that they continue from.
 //! - `drawing`: draws the figure.
-
-use std::cmp::Ordering;
 
 use foldglass::reward::estimators::Estimator;
 
@@ -14,16 +13,17 @@ use crate::reproduce::measured::Measured;
 use crate::reproduce::need::{Need, Step};
 use crate::reproduce::records::{Records, Sample};
 use crate::reproduce::sampled::{self, SnrCurve, SnrPoint};
-use crate::reproduce::stalled::{self, ExactWay, StalledClass, StalledRecord, StalledStart};
+use crate::reproduce::stalled;
 use crate::reproduce::stated::Entry;
 use crate::reproduce::studies;
 
 mod drawing;
+mod from_stalled;
 mod quantity;
 
 use ExtSampledQuantity::{
-    AtOne, FirstBelowOne, GroupSlope, Noise, RatioAtLength, RatioOfGroup, RatioOfRun, Reward,
-    StalledAbove, StalledAnswer, StalledBelow, StalledNoise,
+    AtOne, FirstBelowOne, GroupSlope, Noise, RatioAtLength, RatioOfGroup, RatioOfRun, RatiosDrawn,
+    Reward,
 };
 pub use quantity::{ExtSampledQuantity, GradientSource, GroupMoment, RunMoment, SampledScan};
 
@@ -40,7 +40,7 @@ pub static ITEM: Item = Item {
             leaves: &[sampled::RATIOS, stalled::STALLED],
             run: |work| {
                 sampled::make(&CURVES, work)?;
-                stalled::make(&STALLED.map(|(_, class)| class), work)
+                stalled::make(&from_stalled::CLASSES.map(|(_, class)| class), work)
             },
         }),
     ],
@@ -68,6 +68,13 @@ pub const RATE_CLASS: ClassId = ClassId::new("qg-4", "quasigroup T=4");
 pub const LAST_LENGTH: ClassId = ClassId::new("qg-6", "quasigroup T=6");
 /// All lengths up to 6.
 pub const SIX_LENGTHS: ClassId = ClassId::new("qg-1to6", "quasigroup T=1..6");
+
+/// The tasks of the paper at its length, with all shorter ones.
+const PAPER_LENGTHS: [ClassId; 3] = [
+    ClassId::new("parity-1to8", "parity T=1..8"),
+    ClassId::new("z5-1to8", "Z_5 T=1..8"),
+    ClassId::new("qg-1to8", "quasigroup T=1..8"),
+];
 
 /// Inputs per update, at a fixed number of rollouts.
 const BATCHES: [u32; 5] = [32, 128, 512, 2048, 8192];
@@ -147,50 +154,6 @@ const TRAINED_GROUPS: [Estimator; 5] = [
     Estimator::DrGrpo(8),
 ];
 
-/// The classes whose stalled ends are continued from.
-const STALLED: [(ClassId, StalledClass); 4] = [
-    (
-        BATCH_CLASSES[2],
-        StalledClass {
-            id: "qg-3",
-            task: "quasigroup",
-            length: 3,
-            inputs: "uniform",
-            by: ExactWay::Gradient,
-        },
-    ),
-    (
-        ClassId::new("qg-8", "quasigroup T=8"),
-        StalledClass {
-            id: "qg-8",
-            task: "quasigroup",
-            length: 8,
-            inputs: "uniform",
-            by: ExactWay::Cavi,
-        },
-    ),
-    (
-        ClassId::new("z5-8", "Z_5 T=8"),
-        StalledClass {
-            id: "z5-8",
-            task: "z:5",
-            length: 8,
-            inputs: "uniform",
-            by: ExactWay::Cavi,
-        },
-    ),
-    (
-        ClassId::new("parity-k9-6", "parity k=9/10 T=6"),
-        StalledClass {
-            id: "parity-k9-6",
-            task: "parity",
-            length: 6,
-            inputs: "markov:9/10",
-            by: ExactWay::Cavi,
-        },
-    ),
-];
-
 /// Groups of GRPO.
 const GROUPS: [u32; 6] = [2, 3, 4, 8, 16, 64];
 
@@ -224,49 +187,15 @@ fn measure(records: &Records) -> Vec<Number> {
     for (class, way) in ways {
         list.extend(ends_of(records, class, GradientSource::Sampled, way));
     }
-    for (task, id) in TASKS {
-        let ratios = curve(records, id);
-        for length in 1..=LONGEST {
-            let at = ratios.iter().find(|point| point.at == length as u64);
-            let ratio = exact(at.and_then(|point| point.snr));
-            list.push(Number::new(task, RatioAtLength(length), ratio));
+    for class in PAPER_LENGTHS {
+        for way in [SampledScan::PaperAtOnce, SampledScan::PaperCurriculum] {
+            list.extend(ends_of(records, class, GradientSource::Sampled, way));
         }
-        let below = |point: &&SnrPoint| point.snr.is_some_and(|ratio| ratio < 1.0);
-        let first = ratios.iter().find(below).map(|point| point.at.to_string());
-        list.push(Number::new(task, FirstBelowOne, Measured::Exact(first)));
+        let exact = SampledScan::PaperAtOnce;
+        list.extend(ends_of(records, class, GradientSource::Exact, exact));
     }
-    for (batch, id) in RUN_BATCHES {
-        let ratios: Vec<f64> = curve(records, id)
-            .iter()
-            .filter_map(|point| point.snr)
-            .collect();
-        for moment in RunMoment::ALL {
-            let ratio = match moment {
-                RunMoment::First => ratios.first().copied(),
-                RunMoment::Highest => ratios.iter().copied().reduce(f64::max),
-                RunMoment::Last => ratios.last().copied(),
-            };
-            let class = BATCH_CLASSES[2];
-            list.push(Number::new(class, RatioOfRun(batch, moment), exact(ratio)));
-        }
-    }
-    let class = BATCH_CLASSES[2];
-    for (id, moment, estimator) in GROUP_CURVES {
-        for point in curve(records, id) {
-            let kind = match point.at {
-                1 => Estimator::BatchMean,
-                group => estimator(group as u32),
-            };
-            let number = Number::new(class, RatioOfGroup(kind, moment), exact(point.snr));
-            // Both curves of a moment begin with the estimator without groups.
-            if list.iter().all(|other| other.key != number.key) {
-                list.push(number);
-            }
-        }
-    }
-    for (class, stalled) in STALLED {
-        list.extend(of_stalled(class, starts(records, stalled.id)));
-    }
+    list.extend(ratios(records));
+    list.extend(from_stalled::measure(records));
     for group in GROUPS {
         let estimator = Estimator::Grpo(group);
         let ratio = estimator.slope(0.5) / estimator.slope(0.0);
@@ -280,91 +209,67 @@ fn measure(records: &Records) -> Vec<Number> {
     list
 }
 
-fn exact(number: Option<f64>) -> Measured {
-    Measured::Exact(number.map(|number| format!("{number:.2e}")))
+/// The median over the policies of a point.
+fn median(point: Option<&SnrPoint>) -> Measured {
+    Measured::Quantile {
+        level: 0.5,
+        values: point.map(|point| point.ratios.clone()).unwrap_or_default(),
+    }
+}
+
+/// Signal-to-noise ratios by length, along runs and by the size of groups.
+fn ratios(records: &Records) -> Vec<Number> {
+    let mut list = Vec::new();
+    for (task, id) in TASKS {
+        let points = curve(records, id);
+        for length in 1..=LONGEST {
+            let at = points.iter().find(|point| point.at == length as u64);
+            list.push(Number::new(task, RatioAtLength(length), median(at)));
+        }
+        let below = |point: &&SnrPoint| point.median().is_some_and(|ratio| ratio < 1.0);
+        let first = points.iter().find(below).map(|point| point.at.to_string());
+        list.push(Number::new(task, FirstBelowOne, Measured::Exact(first)));
+    }
+    let class = BATCH_CLASSES[2];
+    for (batch, id) in RUN_BATCHES {
+        let points = curve(records, id);
+        for moment in RunMoment::ALL {
+            let point = match moment {
+                RunMoment::First => points.first(),
+                RunMoment::Highest => points.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))),
+                RunMoment::Last => points.last(),
+            };
+            list.push(Number::new(class, RatioOfRun(batch, moment), median(point)));
+        }
+    }
+    for (id, moment, estimator) in GROUP_CURVES {
+        for point in curve(records, id) {
+            let kind = match point.at {
+                1 => Estimator::BatchMean,
+                group => estimator(group as u32),
+            };
+            let number = Number::new(class, RatioOfGroup(kind, moment), median(Some(point)));
+            // Both curves of a moment begin with the estimator without groups.
+            if list.iter().all(|other: &Number| other.key != number.key) {
+                list.push(number);
+            }
+        }
+    }
+    let all = CURVES.iter().flat_map(|own| curve(records, own.id()));
+    let drawn = all.clone().filter(|point| point.drawn).count();
+    let text = all.clone().next().map(|_| drawn.to_string());
+    list.push(Number::new(ANY_CLASS, RatiosDrawn, Measured::Exact(text)));
+    list
+}
+
+fn ratio(point: &SnrPoint) -> f64 {
+    point.median().unwrap_or(f64::NEG_INFINITY)
 }
 
 /// The points of a curve; none before it is computed.
 fn curve<'a>(records: &'a Records, id: &str) -> &'a [SnrPoint] {
     let own = records.work.ratios.iter().find(|record| record.id == id);
     own.map(|record| &record.points[..]).unwrap_or_default()
-}
-
-/// The stalled starts of a class; none before they are followed.
-fn starts<'a>(records: &'a Records, id: &str) -> &'a [StalledStart] {
-    let own = |record: &&StalledRecord| record.id == id;
-    let record = records.work.stalled.iter().find(own);
-    record.map(|record| &record.starts[..]).unwrap_or_default()
-}
-
-/// The rewards that a start led to, by its learning rates.
-fn ends(start: &StalledStart, source: GradientSource) -> &[foldglass::support::exact::Reward] {
-    match source {
-        GradientSource::Sampled => &start.sampled,
-        GradientSource::Exact => &start.exact,
-    }
-}
-
-/// Of stalled starts, those whose run ended as the comparison with its start says.
-fn share_of(
-    starts: &[StalledStart],
-    source: GradientSource,
-    which: usize,
-    is: Ordering,
-) -> Measured {
-    Measured::share(starts.iter(), |start| {
-        ends(start, source)[which].cmp(&start.reward) == is
-    })
-}
-
-fn of_stalled(class: ClassId, starts: &[StalledStart]) -> Vec<Number> {
-    let mut list = Vec::new();
-    for (which, rate) in stalled::RATES.into_iter().enumerate() {
-        for source in GradientSource::BOTH {
-            let above = share_of(starts, source, which, Ordering::Greater);
-            let below = share_of(starts, source, which, Ordering::Less);
-            list.push(Number::new(class, StalledAbove(source, rate), above));
-            list.push(Number::new(class, StalledBelow(source, rate), below));
-        }
-        let rewards = |source| {
-            let end = |start: &StalledStart| ends(start, source)[which].to_f64();
-            starts.iter().map(end).collect()
-        };
-        let effect = Measured::Effect {
-            with: rewards(GradientSource::Sampled),
-            without: rewards(GradientSource::Exact),
-        };
-        list.push(Number::new(class, StalledNoise(rate), effect));
-    }
-    list.push(Number::new(
-        class,
-        StalledAnswer,
-        Measured::Exact(answer(starts)),
-    ));
-    list
-}
-
-/// Says how many runs end above their starts at each learning rate; none without starts.
-fn answer(starts: &[StalledStart]) -> Option<String> {
-    if starts.is_empty() {
-        return None;
-    }
-    let above = |source| {
-        let count = |which: usize| {
-            let is_above =
-                |start: &&StalledStart| ends(start, source)[which].cmp(&start.reward).is_gt();
-            starts.iter().filter(is_above).count().to_string()
-        };
-        let counts: Vec<String> = (0..stalled::RATES.len()).map(count).collect();
-        counts.join(", ")
-    };
-    let rates = stalled::RATES.map(|rate| rate.to_string()).join(", ");
-    Some(format!(
-        "above at rates {rates}: {} of {}, exact {}",
-        above(GradientSource::Sampled),
-        starts.len(),
-        above(GradientSource::Exact)
-    ))
 }
 
 fn sample(records: &Records, class: ClassId, source: GradientSource, point: SampledScan) -> Sample {
@@ -398,34 +303,4 @@ fn scan(records: &Records, class: ClassId, points: &[SampledScan]) -> Vec<Number
         list.push(Number::new(class, Noise(point), effect));
     }
     list
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_answer_counts_runs_that_end_above_their_own_start() {
-        let start = |reward: &str, sampled: [&str; 3], exact: [&str; 3]| {
-            let own = serde_json::json!({
-                "run": 0,
-                "reward": reward,
-                "sampled": sampled,
-                "exact": exact,
-            });
-            serde_json::from_value::<StalledStart>(own).unwrap()
-        };
-        let starts = [
-            start("4/5", ["4/5", "9/10", "1/5"], ["4/5", "4/5", "1/1"]),
-            start("3/5", ["3/5", "4/5", "2/5"], ["3/5", "3/5", "3/5"]),
-        ];
-        let said = answer(&starts).unwrap();
-        assert_eq!(
-            said,
-            "above at rates 5, 50, 500: 0, 2, 0 of 2, exact 0, 0, 1"
-        );
-        let below = share_of(&starts, GradientSource::Sampled, 2, Ordering::Less);
-        assert_eq!((below.value(), below.runs()), (Some(1.0), 2));
-        assert_eq!(answer(&[]), None);
-    }
 }

@@ -7,9 +7,10 @@ use foldglass::reward::estimators::Estimator;
 use foldglass::support::stats::Interval;
 use kuva::prelude::TickFormat;
 
+use super::from_stalled::{self, share_of, starts};
 use super::{
     BATCH_CLASSES, BATCHES, GROUP_CURVES, GradientSource, GroupMoment, LONGEST, RATE_CLASS, RATES,
-    RUN_BATCHES, STALLED, SampledScan, TASKS, curve, sample, share_of, starts,
+    RUN_BATCHES, SampledScan, TASKS, curve, sample,
 };
 use crate::report::figure::{LOOKS, Look, PlotPoint, powers_of_ten};
 use crate::reproduce::classes::ClassId;
@@ -38,13 +39,13 @@ pub fn draw(records: &Records, scale: Scale) -> String {
         along_runs(records, smoke),
         slopes(),
         against_group(records, smoke),
-        from_stalled(
+        beside_starts(
             records,
             Ordering::Greater,
             "(g) end above a stalled start",
             smoke,
         ),
-        from_stalled(records, Ordering::Less, "(h) end below it", smoke),
+        beside_starts(records, Ordering::Less, "(h) end below it", smoke),
     ])
 }
 
@@ -175,8 +176,8 @@ fn one(ends: [f64; 2]) -> PanelCurve {
 fn ratios(records: &Records, id: &str, unit: f64) -> Vec<PlotPoint> {
     let points = curve(records, id).iter();
     let point = |point: &SnrPoint| {
-        let ratio = point.snr.filter(|ratio| *ratio > 0.0)?;
-        let range = point.range.filter(|range| range[0] > 0.0);
+        let ratio = point.median().filter(|ratio| *ratio > 0.0)?;
+        let range = point.range().filter(|range| range[0] > 0.0);
         Some(PlotPoint {
             x: point.at as f64 / unit,
             y: ratio.log10(),
@@ -308,9 +309,9 @@ fn against_group(records: &Records, smoke: &str) -> PanelSpec {
 }
 
 /// Of the runs from stalled starts, the share that ends as `is` says: above the start, or below.
-fn from_stalled(records: &Records, is: Ordering, title: &str, smoke: &str) -> PanelSpec {
+fn beside_starts(records: &Records, is: Ordering, title: &str, smoke: &str) -> PanelSpec {
     let mut curves = Vec::new();
-    for ((class, stalled), look) in STALLED.into_iter().zip(LOOKS) {
+    for ((class, stalled), look) in from_stalled::CLASSES.into_iter().zip(LOOKS) {
         for source in GradientSource::BOTH {
             let points = stalled::RATES.into_iter().enumerate().map(|(which, rate)| {
                 let share = share_of(starts(records, stalled.id), source, which, is);

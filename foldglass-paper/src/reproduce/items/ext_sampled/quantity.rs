@@ -3,8 +3,8 @@
 use std::fmt;
 
 use ExtSampledQuantity::{
-    AtOne, FirstBelowOne, GroupSlope, Noise, RatioAtLength, RatioOfGroup, RatioOfRun, Reward,
-    StalledAbove, StalledAnswer, StalledBelow, StalledNoise,
+    AtOne, FirstBelowOne, GroupSlope, Noise, RatioAtLength, RatioOfGroup, RatioOfRun, RatiosDrawn,
+    Reward, StalledAbove, StalledAnswer, StalledBelow, StalledNoise,
 };
 use foldglass::reward::estimators::Estimator;
 
@@ -27,6 +27,8 @@ pub enum ExtSampledQuantity {
     RatioOfRun(u32, RunMoment),
     /// The ratio of 512 rollouts in groups, at random policies or after updates; a group of 1 is batch-mean.
     RatioOfGroup(Estimator, GroupMoment),
+    /// Of all points of all curves of ratios, how many were estimated from drawn inputs.
+    RatiosDrawn,
     /// f'(1/2) over f'(0) of the objective that groups of GRPO have.
     GroupSlope(u32),
     /// Of stalled starts, how many runs end above them, at a learning rate.
@@ -72,6 +74,10 @@ pub enum SampledScan {
     AllAtOnce,
     /// One length after another.
     Curriculum,
+    /// All lengths up to the paper's from the start.
+    PaperAtOnce,
+    /// Those one after another.
+    PaperCurriculum,
 }
 
 impl SampledScan {
@@ -83,6 +89,8 @@ impl SampledScan {
             SampledScan::Groups(estimator) => estimator.to_string().replace(':', "-"),
             SampledScan::AllAtOnce => "all-at-once".to_owned(),
             SampledScan::Curriculum => "curriculum".to_owned(),
+            SampledScan::PaperAtOnce => format!("paper-{}", source.word()),
+            SampledScan::PaperCurriculum => "paper-curriculum".to_owned(),
         }
     }
 }
@@ -93,8 +101,8 @@ impl fmt::Display for SampledScan {
             SampledScan::Batch(batch) => write!(f, "batch {batch}"),
             SampledScan::Rate(rate) => write!(f, "learning rate {rate}"),
             SampledScan::Groups(estimator) => write!(f, "{estimator}, 512 rollouts"),
-            SampledScan::AllAtOnce => f.write_str("no curriculum"),
-            SampledScan::Curriculum => f.write_str("curriculum"),
+            SampledScan::AllAtOnce | SampledScan::PaperAtOnce => f.write_str("no curriculum"),
+            SampledScan::Curriculum | SampledScan::PaperCurriculum => f.write_str("curriculum"),
         }
     }
 }
@@ -156,6 +164,7 @@ impl fmt::Display for ExtSampledQuantity {
                 };
                 write!(f, "signal to noise, 512 rollouts, {estimator}, {moment}")
             }
+            RatiosDrawn => f.write_str("points of signal to noise estimated from drawn inputs"),
             StalledAbove(source, rate) => {
                 write!(
                     f,
