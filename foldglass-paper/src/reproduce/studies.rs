@@ -61,7 +61,7 @@ pub const LENGTHS: StudyText = source!("lengths", 120, seed 11);
 /// Quenches of correlated parity.
 pub const CAPTURE: StudyText = source!("capture", 400, seed 12);
 /// Sampled gradients beside exact ones.
-pub const SAMPLED: StudyText = source!("sampled", 60, seed 13);
+pub const SAMPLED: StudyText = source!("sampled", 70, seed 13);
 
 /// All of them, in any order.
 #[cfg(test)]
