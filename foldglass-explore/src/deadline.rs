@@ -85,7 +85,7 @@ impl Deadline {
 }
 
 impl Observer for Deadline {
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()> {
         self.heard.done.store(progress.done, Ordering::Relaxed);
         let all = progress.all.unwrap_or(0);
         self.heard.all.store(all, Ordering::Relaxed);

@@ -72,7 +72,7 @@ impl EscapePath {
             return Err(ChainPathError::NotUniform);
         }
         let mut walk = Walk::new(class, tau, seed)?;
-        let question = || observer.hear(proposals(most));
+        let question = || observer.report(proposals(most));
         let mut asking = Asking::new(&question);
         for _ in 0..most {
             asking.go_on()?;
@@ -116,7 +116,7 @@ impl EscapePath {
         let mut walk = Walk::new(&self.class, self.tau, self.seed).expect("it was run before");
         let mut stretches = vec![Vec::new(); ranges.len()];
         let mut written = 0;
-        let question = || observer.hear(proposals(self.codes));
+        let question = || observer.report(proposals(self.codes));
         let mut asking = Asking::new(&question);
         while written < end {
             asking.go_on()?;

@@ -270,7 +270,7 @@ impl Tally<'_> {
             all: Some(self.all),
             share: None,
         };
-        self.watch.hear(progress).is_continue()
+        self.watch.report(progress).is_continue()
     }
 }
 

@@ -73,7 +73,7 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()> {
         if !progress.unit.is_empty()
             && let Ok(mut news) = self.news.try_lock()
         {

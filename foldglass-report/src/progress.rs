@@ -91,7 +91,7 @@ fn host() -> Option<Arc<dyn Host>> {
 /// Whether Ctrl-C was pressed since it is heard, or the host of this thread's command says to stop.
 pub fn interrupted() -> bool {
     match host() {
-        Some(host) => host.hear(SILENT).is_break(),
+        Some(host) => host.report(SILENT).is_break(),
         None => INTERRUPTED.load(Ordering::Relaxed),
     }
 }
@@ -100,7 +100,7 @@ pub fn interrupted() -> bool {
 pub fn stop() -> Stop {
     let host = host();
     Arc::new(move || match &host {
-        Some(host) => host.hear(SILENT).is_break(),
+        Some(host) => host.report(SILENT).is_break(),
         None => INTERRUPTED.load(Ordering::Relaxed),
     })
 }
@@ -307,7 +307,7 @@ impl Terminal {
     /// Whether to go on, without news.
     pub fn go_on(&self) -> ControlFlow<()> {
         if let Some(host) = &self.host {
-            return host.hear(SILENT);
+            return host.report(SILENT);
         }
         if interrupted() {
             ControlFlow::Break(())
@@ -391,9 +391,9 @@ fn text(state: &State, progress: Progress<'_>) -> String {
 }
 
 impl Observer for Terminal {
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()> {
         if let Some(host) = &self.host {
-            return host.hear(progress);
+            return host.report(progress);
         }
         // Whoever comes while another thread draws has nothing to add.
         if let Ok(mut state) = self.state.try_lock() {

@@ -148,7 +148,7 @@ impl Work {
                     all,
                     share: None,
                 };
-                if observer.hear(progress).is_break() {
+                if observer.report(progress).is_break() {
                     return Ok(None);
                 }
             }

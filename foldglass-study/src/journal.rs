@@ -56,7 +56,7 @@ fn lock(file: &File, path: &Path, observer: &dyn Observer) -> Result<(), StudyEr
             all: Some(LONGEST_WAIT.as_secs()),
             share: None,
         };
-        if waited >= LONGEST_WAIT || observer.hear(progress).is_break() {
+        if waited >= LONGEST_WAIT || observer.report(progress).is_break() {
             let path = path.display().to_string();
             return Err(StudyError::Locked { path });
         }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     impl Observer for Waiting {
-        fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
+        fn report(&self, _: Progress<'_>) -> ControlFlow<()> {
             let mut looks = self.looks.lock().unwrap();
             *looks = looks.saturating_sub(1);
             match *looks {

@@ -89,6 +89,6 @@ impl<'a> Pace<'a> {
             share: state.steps.share(),
         };
         drop(state);
-        self.observer.hear(progress)
+        self.observer.report(progress)
     }
 }

@@ -185,7 +185,7 @@ struct Projection {
 }
 
 impl Observer for Projection {
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()> {
         let spent = self.begun.elapsed().as_secs_f64();
         let done = progress.done as f64 / progress.all.unwrap_or(1).max(1) as f64;
         // In the first second what is done is too little to tell.
@@ -193,7 +193,7 @@ impl Observer for Projection {
             *self.seconds.lock().expect("no panic") = Some(spent / done.max(1e-9));
             return ControlFlow::Break(());
         }
-        self.terminal.hear(progress)
+        self.terminal.report(progress)
     }
 }
 

@@ -230,11 +230,11 @@ struct Small<'a> {
 }
 
 impl Observer for Small<'_> {
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()> {
         if progress.all.is_some_and(|found| found > SMALL) {
             return ControlFlow::Break(());
         }
-        self.terminal.hear(Progress {
+        self.terminal.report(Progress {
             unit: "codes",
             done: self.done,
             all: Some(self.all),

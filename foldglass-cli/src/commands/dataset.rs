@@ -128,7 +128,7 @@ impl DatasetArgs {
                         all: Some(all),
                         share: None,
                     };
-                    if observer.hear(progress).is_break() {
+                    if observer.report(progress).is_break() {
                         return Err(Error::Stopped(
                             "interrupted: a dataset is written whole, so nothing is".to_owned(),
                         ));

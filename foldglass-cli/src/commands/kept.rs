@@ -294,7 +294,7 @@ impl<T: Trains> Job for Running<'_, T> {
     fn note(&mut self, _: u64, _: Duration) {
         let (progress, remark) = self.run.news();
         self.observer.remark(remark);
-        self.stopped = self.observer.hear(progress).is_break();
+        self.stopped = self.observer.report(progress).is_break();
     }
 
     fn keep(&mut self) -> Result<(), Error> {

@@ -190,8 +190,8 @@ struct Forecast<'a> {
 const MARGIN: u32 = 2;
 
 impl Observer for Forecast<'_> {
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
-        let over = self.deadline.hear(progress);
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        let over = self.deadline.report(progress);
         let (elapsed, all) = (self.begun.elapsed(), progress.all.unwrap_or(0));
         if elapsed < self.limit / 10 || progress.done == 0 {
             return over;

@@ -97,8 +97,8 @@ impl<'a> Clock<'a> {
 }
 
 impl Observer for Clock<'_> {
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
-        if self.observer.hear(progress).is_break() {
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        if self.observer.report(progress).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
             return ControlFlow::Break(());
         }

@@ -41,7 +41,7 @@ pub fn write_successes(
             failed = Some(error);
             return ControlFlow::Break(());
         }
-        observer.hear(Progress {
+        observer.report(Progress {
             unit: "inputs",
             done,
             all,

@@ -65,7 +65,7 @@ pub fn lowest_loss(
         .within(context.memory);
     let (mut reached, mut done) = (None, 0);
     for group in builder.groups() {
-        let ask = || context.observer.hear(runs_done(done, runs));
+        let ask = || context.observer.report(runs_done(done, runs));
         if ask().is_break() {
             return Err(Stopped.into());
         }
@@ -96,7 +96,7 @@ pub fn loss_from(
 ) -> Result<Reached, LossError> {
     let run = Runs::builder(policy.class(), settings).seed(seed);
     let mut run = run.within(context.memory).start_at(policy)?;
-    let ask = || context.observer.hear(runs_done(0, 1));
+    let ask = || context.observer.report(runs_done(0, 1));
     Ok(finish(&mut run, settings.tau.tau(u64::MAX), None, &ask)?)
 }
 
@@ -172,7 +172,7 @@ pub fn annealed(
         all: Some(samples as u64),
         share: None,
     };
-    let question = || context.observer.hear(progress);
+    let question = || context.observer.report(progress);
     let mut asking = Asking::new(&question);
     if (class.q() as f64).powi(class.cells() as i32) <= FEW_CODES {
         return sum(policy, &mut asking).map(Annealed::Exact);

@@ -150,7 +150,7 @@ impl<N: Numerator> BarrierFlood<N> {
                 };
                 self.fall(water.clone());
             }
-            if observer.hear(self.progress()).is_break() {
+            if observer.report(self.progress()).is_break() {
                 return End::Stopped;
             }
             let end = self.waiting.len().min(next + workers.together());

@@ -119,7 +119,7 @@ impl<N: Numerator> Search<N> {
         context: Context<'_>,
     ) {
         let observer = context.observer;
-        while !self.is_over() && observer.hear(self.progress()).is_continue() {
+        while !self.is_over() && observer.report(self.progress()).is_continue() {
             let end = self.nodes.len().min(self.explored + workers.together());
             let codes: Vec<u32> = (self.explored as u32..end as u32).collect();
             let level = WaterLevel {

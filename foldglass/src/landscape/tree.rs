@@ -212,7 +212,7 @@ impl<'a> Pace<'a> {
             all: Some(self.all),
             share: None,
         };
-        match self.observer.hear(progress) {
+        match self.observer.report(progress) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Stopped.into()),
         }

@@ -24,8 +24,8 @@ pub struct Progress<'a> {
 /// Receives progress from any thread and returns whether to continue. An engine asks several times a
 /// second; it stops soon after the first `Break` and says in its result that it was stopped.
 pub trait Observer: Sync {
-    /// Takes note of it.
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()>;
+    /// Receives how far the computation is, and answers whether it continues.
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()>;
 
     /// Takes note of something that a person should know, such as a damaged file left out.
     fn notice(&self, text: &str) {
@@ -34,7 +34,7 @@ pub trait Observer: Sync {
 }
 
 impl<F: Fn(Progress<'_>) -> ControlFlow<()> + Sync> Observer for F {
-    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+    fn report(&self, progress: Progress<'_>) -> ControlFlow<()> {
         self(progress)
     }
 }
@@ -44,7 +44,7 @@ impl<F: Fn(Progress<'_>) -> ControlFlow<()> + Sync> Observer for F {
 pub struct Unwatched;
 
 impl Observer for Unwatched {
-    fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
+    fn report(&self, _: Progress<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
@@ -143,7 +143,7 @@ impl<'a> Tally<'a> {
             *done += more;
             *done
         };
-        self.observer.hear(Progress {
+        self.observer.report(Progress {
             unit: self.unit,
             done,
             all: self.all,

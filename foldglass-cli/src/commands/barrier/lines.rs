@@ -57,7 +57,7 @@ impl Measuring {
                 };
                 measured.push(line);
                 done += 1;
-                let told = observer.hear(Progress {
+                let told = observer.report(Progress {
                     unit: "lines",
                     done,
                     all: Some(all),

@@ -105,7 +105,7 @@ struct Quenching<'a> {
 impl Quenching<'_> {
     fn go_on(&self) -> ControlFlow<()> {
         let share = (self.done as f64 / QUENCHES as f64).max(self.budget.share());
-        self.terminal.hear(Progress {
+        self.terminal.report(Progress {
             unit: "quenches",
             done: self.done,
             all: Some(QUENCHES as u64),
@@ -115,7 +115,7 @@ impl Quenching<'_> {
 }
 
 impl Observer for Quenching<'_> {
-    fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
+    fn report(&self, _: Progress<'_>) -> ControlFlow<()> {
         self.go_on()
     }
 }

@@ -114,7 +114,7 @@ pub(super) fn advance<W: Whole, C: CodeTally>(
             all: Some(of),
             share: None,
         };
-        if context.observer.hear(progress).is_break() {
+        if context.observer.report(progress).is_break() {
             stop.told.store(true, Ordering::Relaxed);
         }
         if before + next.bytes() > context.memory.0 {

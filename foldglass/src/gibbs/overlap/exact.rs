@@ -122,7 +122,7 @@ impl EveryCode {
                     all: Some(codes),
                     share: None,
                 };
-                if observer.hear(progress).is_break() {
+                if observer.report(progress).is_break() {
                     return Err(Stopped.into());
                 }
             }
@@ -140,7 +140,7 @@ impl EveryCode {
             all: None,
             share: None,
         };
-        let question = || observer.hear(pairs);
+        let question = || observer.report(pairs);
         let mut asking = Asking::new(&question);
         let steps = partitions
             .into_iter()
@@ -180,7 +180,7 @@ impl EveryCode {
             all: Some(self.functions.len() as u64),
             share: None,
         };
-        let question = || context.observer.hear(progress);
+        let question = || context.observer.report(progress);
         let mut asking = Asking::new(&question);
         for (i, a) in self.functions.iter().enumerate() {
             if probabilities[i] == 0.0 {

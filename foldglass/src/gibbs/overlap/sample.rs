@@ -91,7 +91,7 @@ pub fn sample(
             all: Some(all),
             share: None,
         };
-        match context.observer.hear(progress) {
+        match context.observer.report(progress) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Stopped),
         }

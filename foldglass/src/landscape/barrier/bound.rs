@@ -31,7 +31,7 @@ pub(super) fn find<C: RewardCounter>(
         all: None,
         share: None,
     };
-    let question = || observer.hear(progress);
+    let question = || observer.report(progress);
     let mut asking = Asking::new(&question);
     fold(counter, top, &mut asking)
 }
@@ -53,15 +53,15 @@ fn hold_any<C: RewardCounter>(
     observer: &dyn Observer,
 ) -> Result<Option<Vec<Stepped<C::Numerator>>>, Stopped> {
     let start = counter.code().clone();
-    let question = || observer.hear(progress(0, MOST_HELD));
+    let question = || observer.report(progress(0, MOST_HELD));
     let mut asking = Asking::new(&question);
     let losses = losses(counter, top, &mut asking)?;
     let all = losses.len().min(MOST_HELD);
     for (number, &(_, change)) in losses.iter().take(MOST_HELD).enumerate() {
-        if observer.hear(progress(number, all)).is_break() {
+        if observer.report(progress(number, all)).is_break() {
             break;
         }
-        let question = || observer.hear(progress(number, all));
+        let question = || observer.report(progress(number, all));
         let mut asking = Asking::new(&question);
         let path = hold(counter, change, top, &mut asking)?;
         if counter.reward() > *top {

@@ -71,7 +71,7 @@ pub fn search(
     let (mut raised, proposals) = (0, Cell::new(0));
     let mut rewards = vec![0; q as usize];
     let question = || {
-        context.observer.hear(Progress {
+        context.observer.report(Progress {
             unit: "proposals",
             done: proposals.get(),
             all: Some(cap),

@@ -132,7 +132,7 @@ impl<C: RewardCounter> Workers<C> {
         wish: Wish,
         (observer, progress): (&dyn Observer, Progress<'_>),
     ) -> Result<Vec<Neighbours<C::Numerator>>, Stopped> {
-        let question = || observer.hear(progress);
+        let question = || observer.report(progress);
         let see_at = |counter: &mut C, number: u32, asking: &mut Asking<'_>| {
             let code = nodes.code(number as usize);
             go_to(counter, &code);
