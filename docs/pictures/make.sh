@@ -77,6 +77,7 @@ cat > first.svg <<'SVG'
 <text x="20" y="345">Monte Carlo reaches reward 1 after 74 sweeps.</text>
 <text x="20" y="365">RLVR stops at 1801/3125 = 0.576. That is not a trap: 28 changes</text>
 <text x="20" y="385">of one cell lead to reward 1, and none of them lowers the reward.</text>
+<text x="20" y="415" font-size="11">One run of each, as foldglass explore begins: sweeps of Monte Carlo, updates of RLVR.</text>
 <text x="470" y="24" font-weight="bold">Real traps: parity with correlated inputs, T = 6</text>
 SVG
 {

@@ -102,7 +102,7 @@ commands! {
     "Look" {
         /// Open the landscape in a browser: run Monte Carlo and RLVR, change a code, find ways up, see records
         Explore(explore::ExploreArgs) => explore::ExploreArgs::run,
-        /// Answer whether a class has traps: by a theorem, a count of all codes, or 500 quenches with a bound
+        /// Answer whether a class has traps: by a theorem, a count of all codes, or Monte Carlo at temperature 0
         Benign(benign::BenignArgs),
         /// Show a task's multiplication table and its algebra
         Task(task::TaskArgs),
@@ -132,7 +132,7 @@ commands! {
         Enumerate(enumerate::EnumerateArgs),
         /// Draw the barrier tree of a small class: traps, where they meet, barriers, basins
         Tree(tree::TreeArgs),
-        /// Decide whether codes are traps, with certificates: optimal, certified, escapes or bounded
+        /// Decide whether codes are traps, with certificates: certified (a trap), escapes, optimal or bounded
         Certify(certify::CertifyArgs),
         /// Find a path from a code, or a policy, to reward 1 that never lowers the reward
         Escape(escape::EscapeArgs),
@@ -146,7 +146,7 @@ commands! {
         Parity(parity::ParityArgs),
         /// Count how many codes of an untied class have which reward
         Density(density::DensityArgs),
-        /// Estimate ln Z and the mean reward of any class, and compare the free energy with the loss of RLVR
+        /// Estimate ln Z (Z sums exp(J / tau) over all codes) and the mean reward, and compare with RLVR
         FreeEnergy(free_energy::FreeEnergyArgs),
         /// Compare independent codes at a temperature: the distribution of their overlaps, P(q)
         Overlap(overlap::OverlapArgs),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser};
 use foldglass_study::method::setting::find;
 use foldglass_study::methods::train;
@@ -10,6 +10,7 @@ use foldglass_study::methods::train;
 use crate::call;
 use crate::commands::{Command, HEADINGS};
 use crate::error::Error;
+use crate::report::nearest::nearest;
 use crate::settings::{GlobalArgs, Invocation, one_line};
 
 /// What the program says of itself, with three examples that work as they stand.
@@ -17,8 +18,9 @@ const EXAMPLES: &str = "\
 The task is to multiply symbols one after the other by a table. A policy emits one token per step and is
 rewarded if the last one is the product: reinforcement learning with verifiable rewards (RLVR) in its
 smallest form. A *cell* is what a step sees, a *code* puts one token into each cell, and a *trap* is a code
-below the best from which every way up loses reward first. For physicists, codes are the configurations of
-a spin glass: the energy is minus the expected reward, the entropy coefficient is the temperature.
+below the best from which every way up loses reward first. The task, the lengths of the inputs and what a
+step sees are together a *class*. For physicists, codes are the configurations of a spin glass: the energy
+is minus the expected reward J, and the coefficient of the entropy bonus is the temperature, --tau.
 Three things to try:
 
   foldglass explore
@@ -120,9 +122,70 @@ impl Cli {
             }
             Err(error) => match error.kind() {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print(error.print()),
-                _ => Err(Error::Usage(one_line(&error.to_string()))),
+                _ => Err(Error::Usage(mistake(&error))),
             },
         }
+    }
+}
+
+/// What is wrong with the command line, and what was meant.
+fn mistake(error: &clap::Error) -> String {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let program = definition();
+    let names = || {
+        program
+            .get_subcommands()
+            .flat_map(|command| command.get_name_and_visible_aliases())
+    };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let typed = text(ContextKind::InvalidSubcommand);
+            let meant = nearest(&typed, names()).map(|name| format!(" (is {name} meant?)"));
+            let meant = meant.unwrap_or_default();
+            format!("there is no command '{typed}'{meant}: `foldglass help` lists the commands")
+        }
+        ErrorKind::UnknownArgument => {
+            let said = one_line(&error.to_string());
+            let said = said.split("; tip: '").next().unwrap_or_default();
+            let typed = text(ContextKind::InvalidArg);
+            // The usage is that of the command: `Usage: foldglass certify [OPTIONS] --code <FILE>`.
+            let shown = error.to_string();
+            let command = shown
+                .split_once("Usage: foldglass ")
+                .and_then(|(_, usage)| usage.split(' ').next());
+            let known = command.and_then(|name| program.find_subcommand(name));
+            let takes = |flag: &str| {
+                known.is_some_and(|known| known.get_arguments().any(|arg| arg.get_id() == flag))
+            };
+            let hint = match typed.strip_prefix("--") {
+                Some("temperature" | "entropy" | "beta") if takes("tau") => {
+                    "; the temperature, which is the coefficient of the entropy bonus, is --tau"
+                        .to_owned()
+                }
+                Some("temperature" | "tau" | "beta") if takes("entropy") => {
+                    "; the coefficient of the entropy bonus is --entropy".to_owned()
+                }
+                None if !typed.starts_with('-') && takes("code") => {
+                    format!("; --code {typed} states a file of codes")
+                }
+                None if !typed.starts_with('-') && takes("task") => {
+                    "; flags state a class, such as --task parity --lengths 6".to_owned()
+                }
+                _ if said.contains("tip:") => String::new(),
+                _ => format!(
+                    "; `foldglass {}` lists what there is",
+                    match known {
+                        Some(known) => format!("help {}", known.get_name()),
+                        None => "help".to_owned(),
+                    }
+                ),
+            };
+            format!("{said}{hint}")
+        }
+        _ => one_line(&error.to_string()),
     }
 }
 

@@ -503,7 +503,13 @@ impl Report for Certified {
         writeln!(
             out,
             "(certified: a trap; escapes: changes that never lower J lead to a higher reward; bounded: not decided.\n \
-             shelf: codes of this J that such changes reach; depth: changes to the furthest; neutral: single changes that keep J)"
+             shelf: codes of this J that such changes reach; depth: changes to the furthest; neutral: single changes that keep J;\n \
+             unvisited: cells that no input consults; path: changes to the higher J{})",
+            match self.barriers {
+                true =>
+                    ";\n barrier: how far J must fall before it can rise; quanta: the same in units of 1 over the denominator",
+                false => "",
+            }
         )?;
         if self.points.len() > 1 {
             writeln!(out)?;

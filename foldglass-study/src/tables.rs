@@ -5,6 +5,7 @@
 //! `runs`, `verdicts`, `leaves`, `policies`, a record's `result`. A file may hold several values, one
 //! after the other, as JSON Lines do.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use foldglass::model::class::ClassSpec;
@@ -166,6 +167,22 @@ enum Kind {
 }
 
 impl Kind {
+    /// The error of a file that is not there also names the commands that write such files.
+    fn say_where_they_are_from(self, error: StudyError) -> StudyError {
+        let written = match self {
+            Kind::Code => "`law --out`, `chain --json` and `cavi --keep-code --json` write codes",
+            Kind::Policy => "`cavi --policies` writes policies",
+        };
+        match error {
+            StudyError::Read { path, source } if source.kind() == ErrorKind::NotFound => {
+                let source =
+                    io::Error::new(source.kind(), format!("there is no such file ({written})"));
+                StudyError::Read { path, source }
+            }
+            error => error,
+        }
+    }
+
     fn keys(self) -> &'static [&'static str] {
         match self {
             Kind::Code => &["actions", "greedy"],
@@ -229,7 +246,8 @@ impl Tables {
     }
 
     fn read(source: &Source, kind: Kind) -> Result<Tables, StudyError> {
-        let file = Input::read(&source.path).map_err(|error| source.explained(error))?;
+        let file = Input::read(&source.path)
+            .map_err(|error| source.explained(kind.say_where_they_are_from(error)))?;
         Tables::of(&file, source.number, kind)
     }
 
@@ -580,8 +598,13 @@ mod tests {
         assert!(problem.contains("#0 to #1"), "{problem}");
         let source = Source::from("no-such-file.json#3");
         assert_eq!(
-            (source.path, source.number),
-            ("no-such-file.json".into(), Some(3))
+            (&source.path, source.number),
+            (&"no-such-file.json".into(), Some(3))
+        );
+        let problem = Tables::codes(&source).unwrap_err().to_string();
+        assert!(
+            problem.contains("no such file") && problem.contains("`law --out`"),
+            "{problem}"
         );
     }
 

@@ -34,7 +34,9 @@ use crate::summary;
   foldglass cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 2000 --runs 60
       Tabular RLVR from 60 random policies: where each run stops.
   foldglass cavi --task z:5 --lengths 4 --rule gradient:1 --tau 0 --runs 8 --record trace.jsonl
-      Exact policy gradients, with the reward along the way in a file.")]
+      Exact policy gradients, with the reward along the way in a file.
+  foldglass cavi --task z:5 --lengths 4 --tau 1e-10 --runs 8 --keep-code --json > runs.json
+      The codes at which eight runs stop, in a file for `certify`, `escape` and `inspect`.")]
 pub struct CaviArgs {
     #[command(flatten)]
     method: MethodArgs<Rlvr>,

@@ -35,10 +35,12 @@ const SMALL: u64 = 1000;
 /// The flags of `certify`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  foldglass law traps --lengths 8 --inputs markov:9/10 --out trap.json
   foldglass certify --code trap.json --barrier
       Is this code a trap, and how far must the reward fall before it can rise?
+  foldglass cavi --task z:5 --lengths 4 --tau 1e-10 --runs 8 --keep-code --json > runs.json
   foldglass certify --code runs.json --out verdicts.json
-      Verdicts on all codes of a file, for `check` to verify.")]
+      Are the codes at which RLVR stopped traps? The verdicts are a file that `check` verifies.")]
 pub struct CertifyArgs {
     /// Code files, or any that hold codes: what `chain --json`, `cavi --json --keep-code` or
     /// `enumerate --traps` writes, records that keep codes; FILE#N for one of several, - for stdin;

@@ -27,8 +27,12 @@ use crate::summary::short;
 /// The flags of `check`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  foldglass law traps --lengths 8 --inputs markov:9/10 --out trap.json
+  foldglass certify --code trap.json --out verdicts.json
   foldglass check verdicts.json
-      Verify verdicts, by code that shares nothing with the search.
+      Verify a verdict, by code that shares nothing with the search.
+  foldglass cavi --task z:5 --lengths 4 --tau 1e-10 --runs 8 --keep-code --json > runs.json
+  foldglass escape --code runs.json#0 --out path.json
   foldglass check path.json
       Verify that no move of a path lowers the reward.")]
 pub struct CheckArgs {

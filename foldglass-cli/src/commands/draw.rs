@@ -19,10 +19,11 @@ use crate::report::draw::{DrawnCode, DrawnCodes, check_colours, map, needs_map, 
 /// The flags of `draw`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  foldglass law traps --lengths 8 --inputs markov:9/10 --out trap.json
   foldglass draw --code trap.json --svg trap.svg
       A code as the paper's figure draws it.
-  foldglass draw --code runs.json#0 --grid --svg run.svg
-      The first code of a file as a map, a square for each cell.")]
+  foldglass draw --code trap.json --grid --svg map.svg
+      The same code as a map, a square for each cell.")]
 pub struct DrawArgs {
     /// The code to draw: a code file, FILE#N for one of several, - for stdin; given several times,
     /// the codes stand side by side

@@ -31,10 +31,12 @@ mod segments;
 /// The flags of `escape`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  foldglass cavi --task z:5 --lengths 4 --tau 1e-10 --runs 8 --keep-code --json > runs.json
   foldglass escape --code runs.json#0 --out path.json
       From where a run stopped to reward 1, without a loss on the way.
-  foldglass escape --policy policy.json
-      From a stochastic policy to a code of at least its reward.")]
+  foldglass cavi --task z:5 --lengths 4 --tau 0.1 --policies policies.jsonl
+  foldglass escape --policy policies.jsonl
+      From a stochastic policy to a code of at least its reward, and on to reward 1.")]
 pub struct EscapeArgs {
     #[command(flatten)]
     table: TableArgs,
@@ -286,8 +288,29 @@ impl Escaped {
             lines.write_row(out, &entries)?;
         }
         match moves.len().saturating_sub(shown) {
-            0 => Ok(()),
-            more => writeln!(out, "and {more} more; --list has all"),
+            0 => {}
+            more => writeln!(out, "and {more} more; --list has all")?,
         }
+        let meanings = [
+            (
+                MoveKind::Consolidate,
+                "a cell takes the best token for the state it leads to",
+            ),
+            (
+                MoveKind::Prepare,
+                "a cell that no input consults is set for a state that will come there",
+            ),
+            (
+                MoveKind::Reroute,
+                "a state leaves a token it shares for one of its own",
+            ),
+            (MoveKind::Finish, "a cell takes the right answer"),
+        ];
+        for (kind, meaning) in meanings {
+            if moves.iter().any(|m| m.kind == Some(kind)) {
+                writeln!(out, "{kind}: {meaning}")?;
+            }
+        }
+        Ok(())
     }
 }

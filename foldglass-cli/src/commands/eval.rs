@@ -27,12 +27,13 @@ use crate::report::{Cell, Column, Format, Table};
 #[command(after_help = "Examples:
   echo '{\"actions\":[0,1,0,1,1,0]}' | foldglass eval --task parity --lengths 2 --code -
       The exact reward of a code from standard input.
+  foldglass cavi --task z:5 --lengths 4 --tau 1e-10 --runs 8 --keep-code --json > runs.json
   foldglass eval --code runs.json#3 --list
       The fourth code of a file, with visits and values of every cell.")]
 pub struct EvalArgs {
     #[command(flatten)]
     table: TableArgs,
-    /// Print every cell's key, action or row, d and dQ
+    /// Print every cell: its key, its action or row, d (how often it is visited) and dQ (the derivative of J by the probability of each action)
     #[arg(short, long)]
     list: bool,
     #[command(flatten)]

@@ -172,7 +172,8 @@ fn directory(path: &Path) -> Result<Directory, Error> {
             kind: DirectoryKind::Reproduction,
         }),
         None => Err(Error::Usage(format!(
-            "{} holds no records: accepted are the directories that `run`, `reproduce` and `train --out` write",
+            "{} holds no records: accepted are the directories that `run`, `reproduce` and `train --out` write; a class is \
+             stated by flags, such as --task quasigroup --lengths 8",
             path.display()
         ))),
     }

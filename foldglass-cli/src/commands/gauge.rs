@@ -29,6 +29,7 @@ use crate::summary::short;
 /// The flags of `gauge`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  foldglass cavi --task z:5 --lengths 4 --tau 1e-10 --runs 8 --keep-code --json > runs.json
   foldglass gauge --code runs.json#0
       The code with its tokens in standard order, and the size of its orbit.
   foldglass gauge --code runs.json#0 --other runs.json#1

@@ -24,9 +24,10 @@ const MOST_PAIRS: u128 = 100_000_000;
 /// The flags of `inspect`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  foldglass law traps --lengths 8 --inputs markov:9/10 --out trap.json
   foldglass inspect --code trap.json
-      The wrong answers of a code, and their causes.
-  foldglass inspect --code runs.json#3 --json
+      The wrong answers of a trap, and their causes.
+  foldglass inspect --code trap.json --json
       The same as one JSON object.")]
 pub struct InspectArgs {
     /// The code: a code file, or any that holds codes, FILE#N for one of several, - for stdin; a bare

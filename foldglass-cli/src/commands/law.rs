@@ -42,13 +42,14 @@ const CENSUS_SECONDS: f64 = 2.0;
 pub struct LawArgs {
     /// traps: parity of one length with correlated inputs, by --lengths and --inputs; lengths: parity of
     /// several lengths with uniform inputs, by --lengths and --length-weights
+    #[arg(value_name = "traps|lengths")]
     which: TrapLaw,
     /// The length of the inputs, for traps: 8; the lengths, for lengths: 2,3,4
     #[arg(long, alias = "length", value_name = "T,..", value_parser = lengths)]
     #[arg(allow_negative_numbers = true)]
     lengths: List,
     /// The law of the inputs, for traps: markov:K, a symbol repeats with probability K
-    #[arg(long, value_name = "LAW", required_if_eq("which", "traps"))]
+    #[arg(long, value_name = "markov:K", required_if_eq("which", "traps"))]
     inputs: Option<String>,
     /// For lengths: an exact weight above 0 for each, such as 1,2,4 or 1/2,1/3 [default: equal]
     #[arg(long, value_name = "W,..", value_parser = words::length_weights, allow_hyphen_values = true)]
@@ -243,9 +244,15 @@ impl LawReport {
         Ok(())
     }
 
+    /// Whether the traps are those of several lengths, which ignore no position.
+    fn by_lengths(&self) -> bool {
+        let mut lines = self.trap_rewards.iter().flatten();
+        lines.all(|line| line.changes.is_none())
+    }
+
     fn table(&self, shown: usize) -> Table {
         let lines = || self.trap_rewards.iter().flatten();
-        let changes = lines().any(|line| line.changes.is_some());
+        let changes = !self.by_lengths();
         let mut columns = vec![
             Column::numbers("reward"),
             Column::numbers("traps"),
@@ -296,11 +303,17 @@ impl Report for LawReport {
             Some(lines) if lines.is_empty() => Ok(()),
             Some(_) => {
                 writeln!(out)?;
-                self.table(self.shown).write_text(out)?;
+                let table = self.table(self.shown);
+                table.write_text(out)?;
+                let ignored = match self.by_lengths() {
+                    true => {
+                        "lengths wrong: lengths at which every answer is wrong; at the others every answer is right"
+                    }
+                    false => "positions ignored: symbols that the answer does not depend on",
+                };
                 writeln!(
                     out,
-                    "\npositions ignored: symbols that the answer does not depend on\n\
-                     --out writes a trap of the first row, for `certify`."
+                    "\n{ignored}\n--out writes a trap of the first row, for `certify`."
                 )
             }
             None => writeln!(out, "--all lists them by reward"),

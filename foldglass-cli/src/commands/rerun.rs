@@ -25,9 +25,10 @@ use crate::sums::sum_of;
 /// The flags of `rerun`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  foldglass cavi --task z:5 --lengths 4 --tau 1e-10 --runs 8 --keep-code --json > runs.json
   foldglass rerun runs.json
       The command that wrote runs.json by --json again: exit code 1 if a value differs or an input has changed.
-  foldglass rerun verdicts.json --json
+  foldglass rerun runs.json --json
       The same for a program: what differs first, which inputs have changed.")]
 pub struct RerunArgs {
     /// What a command wrote by --json; - for stdin. Relative paths of its inputs start where rerun is started

@@ -31,7 +31,7 @@ use crate::report::{Cell, Column, Format, Table};
   foldglass run study.toml --out runs/mine --shard 3/16
       One of 16 shares, for a cluster.")]
 pub struct RunArgs {
-    /// The study: classes, dynamics, temperatures and numbers of runs, in TOML
+    /// The study: classes, dynamics, temperatures and numbers of runs, in TOML (docs/tutorial.md has one)
     #[arg(value_name = "STUDY.toml")]
     study: PathBuf,
     /// The directory of the records; finished runs in it are not repeated [default: the study's

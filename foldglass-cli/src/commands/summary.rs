@@ -24,8 +24,8 @@ use crate::report::{Cell, Column, Digits, Format, Table};
 #[command(after_help = "Examples:
   foldglass summary runs/mine
       Means with intervals, and the runs at reward 1.
-  foldglass summary runs/mine --of sweeps_to_stationary
-      Another quantity.")]
+  foldglass summary runs/mine --of solved
+      The share of runs at exactly 1, with its interval.")]
 pub struct SummaryArgs {
     /// The directories that `run` wrote, of one study
     #[arg(value_name = "DIR", required = true)]

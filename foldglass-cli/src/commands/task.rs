@@ -20,8 +20,9 @@ use crate::report::{Cell, Column, Format, Table};
 #[command(after_help = "Examples:
   foldglass task --task quasigroup
       The paper's table of five symbols, and its algebra.
+  echo '[[0,1,2],[1,1,2],[2,2,2]]' > own.json
   foldglass task --task own.json
-      A table of your own: a JSON list of q rows of q symbols.")]
+      A table of your own, here the larger of two symbols: a JSON list of q rows of q symbols.")]
 pub struct TaskArgs {
     #[command(flatten)]
     task: TaskArg,

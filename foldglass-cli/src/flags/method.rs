@@ -123,6 +123,8 @@ pub fn named(error: &SettingError) -> Error {
     let problem = problem.replace("the key `", "`");
     let parts: Vec<&str> = problem.split('`').collect();
     let worded = parts.iter().enumerate().map(|(n, part)| match n % 2 {
+        // This one is a value.
+        1 if parts[n + 1].starts_with(" is not accepted") => format!("'{part}'"),
         1 => flag_of(part),
         _ => (*part).to_owned(),
     });
@@ -143,6 +145,11 @@ mod tests {
             missing.contains("--tau is missing (or --anneal)"),
             "{missing}"
         );
+        let value = said(
+            "kernel",
+            "kernel = \"heatbath\": `heatbath` is not accepted: metropolis",
+        );
+        assert!(value.contains("'heatbath' is not accepted"), "{value}");
         let file = said("start", "start: there is no such file");
         assert!(file.contains("--start: there"), "{file}");
         assert!(said("order", "step blocks are not exact").contains("--order: step"));

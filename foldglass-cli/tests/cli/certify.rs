@@ -308,7 +308,8 @@ code  verdict     J  exact  shelf  depth  neutral  unvisited  path
 
 0 optimal, 0 certified, 0 bounded, 1 escapes
 (certified: a trap; escapes: changes that never lower J lead to a higher reward; bounded: not decided.
- shelf: codes of this J that such changes reach; depth: changes to the furthest; neutral: single changes that keep J)
+ shelf: codes of this J that such changes reach; depth: changes to the furthest; neutral: single changes that keep J;
+ unvisited: cells that no input consults; path: changes to the higher J)
 
 A path to a higher reward that never lowers J:
   cell (t, x, y): token before → after, then the reward

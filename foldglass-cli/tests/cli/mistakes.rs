@@ -157,6 +157,44 @@ fn settings_that_are_none_are_refused() {
     refuses(&scratch, "tasks", &["'tasks'"]);
 }
 
+/// What a newcomer types: a file without its flag, the words of another field, a command of another program.
+#[test]
+fn a_natural_mistake_is_told_what_was_meant() {
+    let scratch = Scratch::new();
+    let class = "--task parity --lengths 3";
+    for (words, said) in [
+        ("certify trap.json", "--code trap.json"),
+        ("certify --code trap.json", "`law --out`"),
+        ("escape --policy policy.json", "`cavi --policies`"),
+        ("enumerate parity 6", "--task parity --lengths 6"),
+        ("explore quasigroup", "--task quasigroup --lengths 8"),
+        ("cells --task Z_5 --lengths 3", "z:5"),
+        ("enumarate", "is enumerate meant"),
+        ("grpo", "`foldglass help`"),
+        ("train --task z:5 --tau 0.3", "--entropy"),
+        ("law --lengths 8", "traps|lengths"),
+    ] {
+        refuses(&scratch, words, &[said]);
+    }
+    for flag in ["--temperature", "--entropy", "--beta"] {
+        refuses(
+            &scratch,
+            &format!("cavi {class} {flag} 0.1"),
+            &[flag, "is --tau"],
+        );
+    }
+    refuses(
+        &scratch,
+        &format!("chain {class} --tau 0 --kernel heatbath"),
+        &["'heatbath'", "heat-bath"],
+    );
+    refuses(
+        &scratch,
+        &format!("reinforce {class} --learning-rate 1"),
+        &["--estimator is missing", "rloo:G"],
+    );
+}
+
 #[test]
 fn a_product_law_that_does_not_fit_is_refused() {
     let scratch = Scratch::new();

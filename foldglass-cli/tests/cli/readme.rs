@@ -1,5 +1,5 @@
-//! Runs the commands of the recipes and of the tutorial as they stand, in a directory of their own, compares the outputs that
-//! README.md shows, and reads the studies of all pages with `--dry-run`. A command that takes long is stopped as by Ctrl-C,
+//! Runs the commands of the recipes, of the tutorial and of all helps as they stand, in a directory of their own, compares the outputs
+//! that README.md shows, and reads the studies of all pages with `--dry-run`. A command that takes long is stopped as by Ctrl-C,
 //! which is not a failure; a mistake is.
 
 use std::fs;
@@ -75,30 +75,30 @@ fn run_all(file: &str, scratch: &Scratch) {
             "timeout --preserve-status -s INT {} {binary}",
             limit(&command)
         );
-        let line = command
-            .replace("cargo run --release --", &stopped)
-            .replace("\nfoldglass ", &format!("\n{stopped} "))
-            .replace("| foldglass ", &format!("| {stopped} "));
-        let line = match line.strip_prefix("foldglass ") {
-            Some(rest) => format!("{stopped} {rest}"),
-            None => line,
-        };
         // The figure's 144 models are a GPU's work, and much memory on a processor: 18 stand for them.
-        let line = line.replace("--runs 8", "--runs 1");
-        let begun = Instant::now();
-        let output = Command::new("bash")
-            .args(["-o", "pipefail", "-c", &line])
-            .current_dir(scratch.path())
-            .output()
-            .unwrap();
-        eprintln!("{:.1} s: {command}", begun.elapsed().as_secs_f64());
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let code = output.status.code();
-        assert!(
-            matches!(code, Some(0 | 130)),
-            "{command}\nends with {code:?}: {errors}"
-        );
+        run_line(&command.replace("--runs 8", "--runs 1"), &stopped, scratch);
     }
+}
+
+/// Runs a line of a shell with a program in the place of `foldglass`; Ctrl-C is not a failure.
+fn run_line(command: &str, program: &str, scratch: &Scratch) {
+    let line = format!("\n{command}")
+        .replace("cargo run --release --", program)
+        .replace("\nfoldglass ", &format!("\n{program} "))
+        .replace("| foldglass ", &format!("| {program} "));
+    let begun = Instant::now();
+    let output = Command::new("bash")
+        .args(["-o", "pipefail", "-c", &line])
+        .current_dir(scratch.path())
+        .output()
+        .unwrap();
+    eprintln!("{:.1} s: {command}", begun.elapsed().as_secs_f64());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let code = output.status.code();
+    assert!(
+        matches!(code, Some(0 | 130)),
+        "{command}\nends with {code:?}: {errors}"
+    );
 }
 
 /// The commands of all `console` blocks of a text, each with the output printed below it.
@@ -257,9 +257,61 @@ fn the_book_lists_its_pages_and_links_to_what_is_there() {
     }
 }
 
-/// Half a minute of a processor.
+/// A minute of a processor.
 mod full {
     use super::*;
+    use crate::shell::{commands, examples};
+    use crate::support::words;
+
+    /// What examples take for granted: studies and a network are a user's own.
+    const PREPARED: [&str; 3] = [
+        "run study.toml --out runs/a --shard 1/2",
+        "run study.toml --out runs/b --shard 2/2",
+        "train --task z:5 --entropy 0.3 --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 6 --longest 2 \
+         --gate-samples 32 --test-inputs 50 --batch 32 --steps 40 --weights nets",
+    ];
+
+    const STUDY: &str = "name = \"mine\"\n[[class]]\ntask = \"parity\"\nlengths = 3\n\
+        [[dynamics]]\nkind = \"chain\"\nsweeps = 20\nruns = 200\ntau = [0.1, 1.0]\n";
+
+    /// Those of these names compute for long: they are stopped as soon as they run.
+    const LONG: [&str; 9] = [
+        "barrier",
+        "cavi",
+        "chain",
+        "claims",
+        "distill",
+        "free-energy",
+        "overlap",
+        "reproduce",
+        "train",
+    ];
+
+    #[test]
+    fn the_examples_of_every_help_work() {
+        let scratch = Scratch::new();
+        scratch.file("study.toml", STUDY);
+        for call in PREPARED {
+            scratch.run(&words(call)).success();
+        }
+        for command in commands(&scratch) {
+            let seconds = if LONG.contains(&&command[..]) { 5 } else { 60 };
+            let binary = env!("CARGO_BIN_EXE_foldglass");
+            let stopped = format!("timeout --preserve-status -s INT {seconds} {binary}");
+            let calls = examples(&scratch, &command).into_iter();
+            // `explore` serves until it is closed, and `man -l` is another program.
+            let calls = calls.filter(|call| command != "explore" && !call.starts_with("man "));
+            // Networks of the paper's size take memory; codes are taken by number up to 3.
+            let runs = if command == "train" {
+                "--runs 1"
+            } else {
+                "--runs 4"
+            };
+            for call in calls {
+                run_line(&call.replace("--runs 8", runs), &stopped, &scratch);
+            }
+        }
+    }
 
     #[test]
     fn the_commands_of_the_recipes_work() {

@@ -4,6 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::shell::commands;
+use crate::support::Scratch;
+
 /// What the program prints, as wide as in a page.
 fn help(words: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_foldglass"))
@@ -33,18 +36,25 @@ fn part(help: &str, heading: &str) -> String {
     found.unwrap_or_else(|| panic!("{heading}: {help}"))
 }
 
-/// The names of the commands, in the order and under the headings of the help.
-fn commands(help: &str) -> Vec<String> {
-    let listed = parts(help).into_iter().skip(1);
-    let listed = listed.take_while(|part| !part.starts_with("Every command:"));
-    let lines = listed.flat_map(|part| part.lines().skip(1).map(str::to_owned).collect::<Vec<_>>());
-    let names = lines.filter_map(|line| {
-        let name = line.strip_prefix("  ")?.split([' ', ',']).next()?;
-        Some(name.to_owned())
-    });
-    names
-        .filter(|name| !name.is_empty() && name != "foldglass" && name != "help")
-        .collect()
+/// The commands of the help, as a table with their headings.
+fn table(help: &str) -> String {
+    let mut table = "| command | what it does |\n|---|---|\n".to_owned();
+    let listed = parts(help).into_iter();
+    let listed = listed.skip_while(|part| !part.starts_with("Look:"));
+    for part in listed.take_while(|part| !part.starts_with("Every command:")) {
+        let (heading, rows) = part.split_once(":\n").unwrap();
+        table += &format!("| **{heading}** | |\n");
+        for row in rows.lines().filter_map(|line| line.strip_prefix("  ")) {
+            let (names, text) = row.split_at(row.find("  ").unwrap_or(13).max(13));
+            let mut names = names.split(',').map(str::trim);
+            let name = names.next().unwrap();
+            let aliases: String = names.map(|alias| format!(", `{alias}`")).collect();
+            if name != "help" {
+                table += &format!("| [`{name}`](#{name}){aliases} | {} |\n", text.trim());
+            }
+        }
+    }
+    table
 }
 
 fn block(text: &str) -> String {
@@ -62,12 +72,14 @@ fn reference() -> String {
          This page is the output of `foldglass COMMAND --help`; `cargo xtask reference` writes it. [Commands](commands.md) explains \
          what the commands have in common. The references of the libraries are [Rust](rust.md#reference) and \
          [Python](python.md).\n\n\
+         ## Commands\n\n{}\n\
          ## Flags of every command\n\n{}\n\
          ## Flags of a class\n\nMost commands take these; their own texts below leave them out.\n\n{}",
+        table(&whole),
         block(&every),
         block(&class)
     );
-    for name in commands(&whole) {
+    for name in commands(&Scratch::new()) {
         let kept = parts(&help(&[&name, "--help"])).into_iter();
         let kept = kept.filter(|part| !part.starts_with("Every command:") && *part != class);
         page += &format!("\n## {name}\n\n{}", block(&kept.collect::<String>()));

@@ -302,8 +302,11 @@ impl<'a> MethodSettings<'a> {
 
     /// The value of a setting that is given or has a default.
     pub fn need<T: DeserializeOwned>(&self, name: &str) -> Result<T, SettingError> {
-        self.get(name)?
-            .ok_or_else(|| SettingError::of(name, format!("the key `{name}` is missing")))
+        self.get(name)?.ok_or_else(|| {
+            let doc = find(self.table, name)
+                .map_or(String::new(), |setting| format!(": {}", setting.doc));
+            SettingError::of(name, format!("the key `{name}` is missing{doc}"))
+        })
     }
 
     /// Refuses a value that is not `met`.

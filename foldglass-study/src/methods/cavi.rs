@@ -77,7 +77,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "damping",
         Accepts::Share,
-        "Rule cavi: how far a cell moves towards its target",
+        "Rule cavi: how far a cell moves towards its target, softmax(dQ / tau)",
     )
     .default("0.3"),
     Setting::new(

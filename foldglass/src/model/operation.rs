@@ -26,6 +26,18 @@ const ACCEPTED_NAMES: &str = "parity, z:N, quasigroup (the paper's 5x5 square), 
      (order 2N), q8, random:Q, random:Q:SEED (Latin squares), max:N, copy:N (the right argument), \
      flipflop, t:N (all maps of N points), and products of these joined by * or x, such as z:2*s:3";
 
+/// The name that was meant by `Z_5` or `z5`, as a question; nothing for other names.
+fn meant(name: &str) -> String {
+    let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = &name[letters.len()..];
+    let family = letters.trim_end_matches(['_', '-', ':']).to_lowercase();
+    let known = ["z", "s", "a", "d", "max", "copy", "t", "random"];
+    match !number.is_empty() && known.contains(&&family[..]) {
+        true => format!(" (is {family}:{number} meant?)"),
+        false => String::new(),
+    }
+}
+
 /// A binary operation `B` on the symbols `0..q`, given by its table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
@@ -39,7 +51,7 @@ pub struct Operation {
 #[non_exhaustive]
 pub enum OperationError {
     /// The name is none of the accepted forms.
-    #[error("unknown name '{name}'; accepted: {ACCEPTED_NAMES}")]
+    #[error("unknown name '{name}'{}; accepted: {ACCEPTED_NAMES}", meant(name))]
     UnknownName {
         /// The name as given, all factors included.
         name: String,
@@ -591,8 +603,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_refused_with_all_accepted_forms() {
         for name in [
-            "", "mod:3", "z", "z:2:3", "q8:1", "parity*", "z:2**z:3", "Z:3", "matrix", "max",
-            "max*:3",
+            "", "mod:3", "z", "z:2:3", "q8:1", "parity*", "z:2**z:3", "matrix", "max", "max*:3",
         ] {
             assert_eq!(
                 name_refusal(name),
@@ -603,6 +614,10 @@ mod tests {
                      points), and products of these joined by * or x, such as z:2*s:3"
                 )
             );
+        }
+        for (name, meant) in [("z5", "z:5"), ("Z_5", "z:5"), ("Z:3", "z:3"), ("s3", "s:3")] {
+            let start = format!("unknown name '{name}' (is {meant} meant?); accepted: parity");
+            assert!(name_refusal(name).starts_with(&start), "{name}");
         }
     }
 
