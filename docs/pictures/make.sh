@@ -46,6 +46,8 @@ runs = 60
 TOML
 foldglass run "$scratch/gap.toml" --out "$scratch/gap"
 foldglass plot "$scratch/gap" --of solved --svg gap.svg
+# The mean reward as windows and tying become penalties.
+foldglass family --task parity --lengths 3 --gwin 0,1,3,10,30 --gtie 0,10 --tau 0.1 --svg family.svg
 # The study of the tutorial, as the tutorial has it.
 tutorial=$(cd "$(dirname "$0")/.." && pwd)/tutorial.md
 sed -n "s/^echo '\(.*\)' > own.json$/\1/p" "$tutorial" > "$scratch/own.json"

@@ -23,6 +23,7 @@ use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{TaskArg, count, max_memory, not_negative, one_length, warn_of_random, whole};
 use crate::output::Report;
+use crate::report::figure::named;
 use crate::report::files::write_whole;
 use crate::report::{Cell, Column, Digits, Format, Table};
 
@@ -136,7 +137,9 @@ impl FamilyArgs {
                 "{}, T = {}, window ({past},{future})",
                 self.task.task, self.lengths
             );
-            write_whole(path, drawing::draw(&crossover, &title).as_bytes())?;
+            let drawn = drawing::draw(&crossover, &title);
+            let name = format!("Mean reward and penalties against g_win: {title}");
+            write_whole(path, named(&drawn, &name).as_bytes())?;
         }
         Ok(crossover)
     }

@@ -26,8 +26,8 @@ use crate::reproduce::{
 #[command(after_help = "Examples:
   foldglass report reproduction
       The report again, from its records alone.
-  foldglass report reproduction --format markdown
-      Its tables as Markdown.")]
+  foldglass report reproduction --out report
+      The same files in another directory.")]
 pub struct ReportArgs {
     /// The directory that `reproduce` wrote [default: reproduction, or where there is none
     /// reproduction-quick or reproduction-smoke]

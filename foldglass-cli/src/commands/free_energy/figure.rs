@@ -7,7 +7,7 @@ use kuva::prelude::TickFormat;
 
 use super::PointFields;
 use crate::report::figure::panel::{Axis, Frame, Panel, svg};
-use crate::report::figure::{LOOKS, Look, PlotPoint, WIDTH, curve_named, legend, tau};
+use crate::report::figure::{LOOKS, Look, PlotPoint, WIDTH, curve_named, legend, named, tau};
 
 const FRAME: Frame = Frame {
     size: [WIDTH, 520.0],
@@ -53,7 +53,7 @@ pub fn draw(points: &[PointFields]) -> String {
             format!("{}, τ = {}", curve.label, tau(point.x))
         })
     });
-    svg(&panel.plots(plots).scene())
+    named(&svg(&panel.plots(plots).scene()), title)
 }
 
 fn curves(points: &[PointFields]) -> Vec<Curve> {

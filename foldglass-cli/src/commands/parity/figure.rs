@@ -7,7 +7,7 @@ use kuva::prelude::{
 use kuva::render::annotations::ReferenceLine;
 
 use crate::report::figure::panel::{Axis, Frame, Panel, svg};
-use crate::report::figure::{GREY, LOOKS, WIDTH};
+use crate::report::figure::{GREY, LOOKS, WIDTH, named};
 
 /// The lengths that are drawn beside the one asked for.
 const LENGTHS: [usize; 4] = [4, 8, 16, 40];
@@ -74,7 +74,7 @@ pub fn draw(length: usize) -> String {
         .line(marker_line(1.0))
         .line(marker_line(0.75))
         .legend(legend, [WIDTH - 225.0, 60.0], 215.0);
-    svg(&panel.plots(plots).scene())
+    named(&svg(&panel.plots(plots).scene()), title)
 }
 
 /// Where a transition is at large T.
@@ -137,6 +137,7 @@ mod tests {
         for (length, curves) in [(8, 4), (5, 5), (50, 5)] {
             let svg = draw(length);
             assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+            assert!(svg.contains("<title>Parity: the transition"), "{length}");
             assert_eq!(svg.matches("T = ").count(), curves, "{length}");
         }
     }
