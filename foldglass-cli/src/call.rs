@@ -143,7 +143,8 @@ fn number(text: &str) -> Option<Value> {
     let whole = text.parse::<i64>().ok().map(Value::from);
     let whole = whole.or_else(|| text.parse::<u64>().ok().map(Value::from));
     if let Some(whole) = whole {
-        return (whole.to_string() == text).then_some(whole);
+        let written = whole.to_string();
+        return (written == text).then_some(whole);
     }
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
