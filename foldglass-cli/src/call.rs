@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use foldglass_study::Fields;
+use foldglass_study::method::setting::find;
 use foldglass_study::words::full_name;
+use foldglass_study::{Fields, Registry};
 use serde_json::{Value, json};
 
 /// Flags that are not settings: they say how a report is written and how fast it is made; the seed stands
@@ -169,11 +170,7 @@ pub fn words(program: &Command, command: &str, settings: &Fields) -> Result<Vec<
     let (mut words, mut last) = (vec![command.to_owned()], Vec::new());
     for flag in flags(own) {
         let value = settings.get(flag.get_id().as_str());
-        let defaults = flag.get_default_values().iter();
-        let default = held(
-            flag,
-            defaults.map(|text| text.to_string_lossy().into_owned()),
-        );
+        let default = default(command, flag);
         let texts = match value {
             None | Some(Value::Null | Value::Bool(false)) => continue,
             Some(value) if *value == default => continue,
@@ -197,6 +194,22 @@ pub fn words(program: &Command, command: &str, settings: &Fields) -> Result<Vec<
     }
     words.extend(last);
     Ok(words)
+}
+
+/// What a flag holds where it is not given: by its definition, or by the table of its method. Some flags are refused where
+/// they mean nothing, even with their default.
+fn default(command: &str, flag: &Arg) -> Value {
+    let defined = flag.get_default_values().iter();
+    let mut texts: Vec<String> = defined
+        .map(|text| text.to_string_lossy().into_owned())
+        .collect();
+    if texts.is_empty()
+        && let Ok(method) = Registry::default().find(command)
+        && let Some(setting) = find(method.settings(), flag.get_id().as_str())
+    {
+        texts.extend(setting.default.map(str::to_owned));
+    }
+    held(flag, texts.into_iter())
 }
 
 fn long(flag: &Arg) -> String {
