@@ -1,4 +1,4 @@
-//! Writes documentation that is made of data: the table of all statements, and the numbers of the errata.
+//! Writes documentation that is made of data: the table of all statements, the numbers of the errata, tables of pages.
 //!
 //! The full table takes a reproduction at the default scale, which CI does not make: what `claims` found in one
 //! is committed as data, and the documentation is made of it. A test of the command line compares the two.
@@ -11,18 +11,32 @@ use std::process::Command;
 /// Where the table stands in docs/claims.md.
 const BEGIN: &str = "<!-- the table: `cargo xtask claims DIR` writes what follows -->";
 
-/// Runs `cargo xtask claims DIR [--program FILE]`.
-pub fn run(args: &[String]) -> Result<(), Failure> {
-    let (directory, program) = match args {
-        [directory] => (directory, None),
-        [directory, flag, program] if flag == "--program" => (directory, Some(program)),
-        _ => {
-            let usage = "claims takes the directory of a reproduction, and --program FILE";
-            return Err(Failure::Usage(usage.to_owned()));
+/// The directory of a reproduction, and the program that reads it; none is the one of this tree.
+struct Source<'a> {
+    directory: &'a str,
+    program: Option<&'a str>,
+}
+
+impl<'a> Source<'a> {
+    fn parse(command: &str, args: &'a [String]) -> Result<Source<'a>, Failure> {
+        match args {
+            [directory] => Ok(Source {
+                directory,
+                program: None,
+            }),
+            [directory, flag, program] if flag == "--program" => Ok(Source {
+                directory,
+                program: Some(program),
+            }),
+            _ => Err(Failure::Usage(format!(
+                "{command} takes the directory of a reproduction, and --program FILE"
+            ))),
         }
-    };
-    let claims = |format: &[&str]| -> Result<String, Failure> {
-        let mut command = match program {
+    }
+
+    /// What the program prints.
+    fn ask(&self, flags: &[&str]) -> Result<String, Failure> {
+        let mut command = match self.program {
             Some(program) => Command::new(program),
             None => {
                 let mut command =
@@ -31,18 +45,26 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
                 command
             }
         };
-        let flags = ["claims", "--records-only", "--from", directory.as_str()];
-        let output = command.args(flags).args(format).output();
-        let output = output.map_err(|error| Failure::Failed(format!("claims: {error}")))?;
+        let asked = flags[0];
+        let output = command
+            .args(flags)
+            .args(["--from", self.directory])
+            .output();
+        let output = output.map_err(|error| Failure::Failed(format!("{asked}: {error}")))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            return Err(Failure::Failed(format!("claims: {said}")));
+            return Err(Failure::Failed(format!("{asked}: {said}")));
         }
         String::from_utf8(output.stdout)
-            .map_err(|error| Failure::Failed(format!("claims: {error}")))
-    };
-    let json = claims(&["--json"])?;
-    let table = claims(&["--format", "markdown"])?;
+            .map_err(|error| Failure::Failed(format!("{asked}: {error}")))
+    }
+}
+
+/// Runs `cargo xtask claims DIR [--program FILE]`.
+pub fn run(args: &[String]) -> Result<(), Failure> {
+    let source = Source::parse("claims", args)?;
+    let json = source.ask(&["claims", "--records-only", "--json"])?;
+    let table = source.ask(&["claims", "--records-only", "--format", "markdown"])?;
     write(&root().join("results/claims.json"), &of(&json)?)?;
     let docs = root().join("docs/claims.md");
     let text = fs::read_to_string(&docs).map_err(|error| failed(&docs, &error))?;
@@ -54,6 +76,32 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
     };
     let tally = tally(&json)?;
     write(&docs, &format!("{head}{BEGIN}\n\n{tally}\n\n{table}"))
+}
+
+/// Runs `cargo xtask sampled DIR [--program FILE]`: keeps the numbers of sampled training, and has the test that compares
+/// the tables of docs/sampled.md with them write these.
+pub fn sampled(args: &[String]) -> Result<(), Failure> {
+    let source = Source::parse("sampled", args)?;
+    let json = source.ask(&["reproduce", "ext:sampled", "ext:objectives", "--json"])?;
+    let report: serde_json::Value = serde_json::from_str(&json)
+        .map_err(|error| Failure::Failed(format!("sampled: {error}")))?;
+    let items = report["items"].as_array().into_iter().flatten();
+    let rows = items.flat_map(|item| item["rows"].as_array().into_iter().flatten());
+    let kept = |row: &serde_json::Value| {
+        let keys = ["row", "quantity", "ours", "interval", "n"];
+        let fields = keys.map(|key| (key.to_owned(), row[key].clone()));
+        serde_json::Value::Object(fields.into_iter().collect()).to_string()
+    };
+    let rows: Vec<String> = rows.map(kept).collect();
+    let text = format!(
+        "{{\"scale\":{},\"seed\":{},\"rows\":[\n{}\n]}}\n",
+        report["scale"],
+        report["seed"],
+        rows.join(",\n")
+    );
+    write(&root().join("results/sampled.json"), &text)?;
+    let test = "the_tables_of_the_page_on_sampled_training";
+    written_by_test("sampled", test, ("FOLDGLASS_SAMPLED", "write"))
 }
 
 /// Runs `cargo xtask errata [--long]`: the test that compares the errata with their sources writes them, and with

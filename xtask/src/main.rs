@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `reference`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `schemas`, `wheel`, `workflows`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `sampled`, `reference`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `schemas`, `wheel`, `workflows`.
 
 mod architecture;
 mod attack;
@@ -62,6 +62,8 @@ usage: cargo xtask <command>
   errata [--long]                writes results/errata.json and docs/errata.md: the numbers of docs/templates/errata.md from
                                  commands, records and results/claims.json; --long also runs commands that take minutes again
   reference                      writes docs/reference.md: the help of every command
+  sampled DIR [--program FILE]   writes results/sampled.json and the tables of docs/sampled.md from a reproduction of ext:sampled
+                                 and ext:objectives at the default scale
   process                        writes the tables of docs/process.md from `reproduce ext:process`; two minutes of processor
                                  time";
 
@@ -97,6 +99,7 @@ fn main() -> ExitCode {
         Some(("features", [])) => features::run(),
         Some(("errata", rest)) => claims::errata(rest).and_then(|()| copies::run()),
         Some(("process", [])) => claims::process(),
+        Some(("sampled", rest)) => claims::sampled(rest),
         Some(("reference", [])) => claims::reference(),
         Some(("copies", [])) => copies::run(),
         Some(("schemas", [])) => test::write_schemas(),

@@ -39,6 +39,7 @@ mod reinforce;
 mod report;
 mod reproduce;
 mod rerun;
+mod sampled;
 mod schemas;
 mod shell;
 #[cfg(unix)]
