@@ -36,7 +36,7 @@ pub static ITEM: Item = Item {
         Need::Study(studies::SAMPLED),
         Need::Work(Step {
             name: "ext:sampled",
-            seconds: 400,
+            seconds: 100,
             leaves: &[sampled::RATIOS, stalled::STALLED],
             run: |work| {
                 sampled::make(&CURVES, work)?;
