@@ -279,8 +279,11 @@ fn objectives(numbers: &Numbers) -> String {
     text
 }
 
+/// The name of a table, and what writes it.
+type Table = (&'static str, fn(&Numbers) -> String);
+
 /// The tables by the names of their places on the page.
-const TABLES: [(&str, fn(&Numbers) -> String); 9] = [
+const TABLES: [Table; 9] = [
     ("batches", batches),
     ("rates", rates),
     ("groups", groups),
