@@ -144,6 +144,21 @@ const SECOND_BROWSER: Step<'static> = step(
     ],
 );
 
+/// It takes minutes.
+const OBJECTIVES: Step<'static> = step(
+    "ascents near traps",
+    &[
+        "test",
+        "--package",
+        "foldglass-cli",
+        "--test",
+        "cli",
+        "the_committed_numbers_of_objectives",
+        "--",
+        "--ignored",
+    ],
+);
+
 /// The test that compares the schemas writes them where it is asked to.
 const SCHEMAS: Step<'static> = Step {
     name: "schemas",
@@ -240,6 +255,7 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
         BOOK_PAGES.run()?;
     }
     if tier == Tier::All {
+        OBJECTIVES.run()?;
         LICENCES.run_with("cargo-deny")?;
         workflows::run()?;
         COVERAGE.run_with("cargo-llvm-cov")?;

@@ -448,6 +448,7 @@ mod full {
 
     /// Catches committed numbers that another program made: ascents near traps are run again, all else would take longer.
     #[test]
+    #[ignore = "`cargo xtask test --all` runs it: it takes minutes"]
     fn the_committed_numbers_of_objectives_are_those_of_the_program() {
         let scratch = Scratch::new();
         let report = scratch.json(&["reproduce", "ext:objectives", "--quiet"]);

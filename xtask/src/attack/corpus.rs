@@ -1,6 +1,7 @@
 //! Makes the files that attacks damage, by the program itself and undisturbed.
 
 use super::process::Call;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -72,9 +73,9 @@ pub struct Corpus {
     /// The seconds of the study, of the census and of its verdicts.
     pub seconds: Seconds,
     /// What `collect` prints of the census.
-    pub census: Vec<u8>,
+    pub census: Value,
     /// What `summary` prints of the study.
-    pub summary: Vec<u8>,
+    pub summary: Value,
 }
 
 /// How long undisturbed commands took.
@@ -94,11 +95,11 @@ impl Corpus {
         put("study.toml", STUDY)?;
         let study = seconds(call("run study.toml --out study -j 2"))?;
         run("collect study")?;
-        let summary = run("summary study --json")?.stdout;
+        let summary = run("summary study --json")?.found();
         save_a_checkpoint(program, folder)?;
         let census = call("enumerate --out census --traps traps.json").args(CENSUS);
         let census = seconds(census)?;
-        let counted = run("collect census --json")?.stdout;
+        let counted = run("collect census --json")?.found();
         put("bare.json", &format!("{{\"actions\":{:?}}}", [0; CELLS]))?;
         run(&format!(
             "gauge --code bare.json --relabel random --out code.json {CLASS}"

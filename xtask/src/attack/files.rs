@@ -154,7 +154,7 @@ fn handed(
     };
     write(value.to_string().as_bytes())?;
     let again = call.run(PATIENCE);
-    if (again.code(), &again.stdout) != (Some(0), &end.stdout) {
+    if (again.code(), again.found()) != (Some(0), end.found()) {
         return Err(format!(
             "the same JSON written anew gives another result\n  {call}"
         ));
@@ -250,7 +250,7 @@ pub fn collected(corpus: &Corpus, folder: &Path, directory: &str) -> Result<(), 
     let end = collect.run(PATIENCE);
     no_fault(&collect, &end)?;
     if directory == "census" {
-        if end.code() == Some(0) && end.stdout != corpus.census {
+        if end.code() == Some(0) && end.found() != corpus.census {
             return Err(format!("the counts differ\n  {collect}"));
         }
         let census = call("enumerate").args(CENSUS);
@@ -260,7 +260,7 @@ pub fn collected(corpus: &Corpus, folder: &Path, directory: &str) -> Result<(), 
         if end.code() == Some(0) {
             let recollected = collect.succeed(PATIENCE)?;
             let traps = fs::read(folder.join("traps.json")).ok();
-            if recollected.stdout != corpus.census || traps != Some(corpus.read("traps.json")) {
+            if recollected.found() != corpus.census || traps != Some(corpus.read("traps.json")) {
                 return Err(format!("the counts differ when it went on\n  {again}"));
             }
         }
@@ -274,7 +274,7 @@ pub fn collected(corpus: &Corpus, folder: &Path, directory: &str) -> Result<(), 
     let summary = call(&format!("summary {directory} --json"));
     let end = summary.run(PATIENCE);
     no_fault(&summary, &end)?;
-    if end.code() == Some(0) && end.stdout != corpus.summary && !said(&end) {
+    if end.code() == Some(0) && end.found() != corpus.summary && !said(&end) {
         return Err(format!(
             "the summary differs, and nothing is said\n  {summary}"
         ));

@@ -102,7 +102,7 @@ fn enumerate(corpus: &Corpus, folder: &Path, stream: &mut Stream) -> Result<u64,
     let kills = harass(&call, corpus.seconds.census * 1.2, stream, look)?;
     call.succeed(PATIENCE)?;
     let collect = Call::new(&corpus.program, folder, "collect census --json");
-    let counted = collect.succeed(PATIENCE)?.stdout;
+    let counted = collect.succeed(PATIENCE)?.found();
     if counted != corpus.census {
         return Err(format!(
             "after {kills} kills the counts differ\n  {collect}"

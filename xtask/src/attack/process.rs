@@ -1,5 +1,6 @@
 //! Runs the built program within limits of time and memory, and says how it ended.
 
+use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::Read;
@@ -202,6 +203,16 @@ impl End {
     /// The exit code; none where a signal ended it.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
+    }
+
+    /// What was printed as JSON, without the sums of the files that were read: a file may say the same in other bytes.
+    pub fn found(&self) -> Value {
+        let mut found: Value = serde_json::from_slice(&self.stdout)
+            .unwrap_or_else(|_| String::from_utf8_lossy(&self.stdout).into());
+        if let Some(keys) = found.as_object_mut() {
+            keys.remove("files_read");
+        }
+        found
     }
 
     /// What no input may bring about: a panic, a signal, another exit code, a mistake that is not
