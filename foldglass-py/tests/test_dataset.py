@@ -83,7 +83,7 @@ def test_a_code_tags_its_rows() -> None:
     assert all(row.code_answer == 0 and row.code_correct == (row.target == 0) for row in drawn)
     assert 0 < sum(bool(row.code_correct) for row in drawn) < 50
     for other in (fg.Task("parity", 3), fg.Task("parity", 2, inputs="markov:9/10")):
-        with pytest.raises(ValueError, match="one of the task, its lengths and its law"):
+        with pytest.raises(ValueError, match="one of the task, its lengths, its law and its reward"):
             fg.rows(other, n=1, code=always_zero)
 
 
