@@ -11,7 +11,7 @@ NAMES = {
     "chain_0_3_T7": "one sweep of Monte Carlo",
     "census_T6": "all 4,194,304 codes of parity, T = 6",
 }
-SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
+SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 LEFT, RIGHT, BAR, LABEL = 190, 700, 18, 790
 LOW, HIGH = 1e-5, 1e1
 
@@ -20,7 +20,7 @@ def rows(text):
     """The (case, program, seconds, time as printed) of every line of the first table."""
     case = None
     for line in text.split("| benchmark |")[0].splitlines():
-        found = re.match(r"\| (?:`(\w+)`)? ?\| ([^|]+) \| ([\d.]+) (µs|ms|s) \(", line)
+        found = re.match(r"\| (?:`(\w+)`)? ?\| ([^|]+) \| ([\d.]+) (ns|µs|ms|s) \(", line)
         if found:
             case = found[1] or case
             yield case, found[2].strip(), float(found[3]) * SECONDS[found[4]], f"{found[3]} {found[4]}"

@@ -73,7 +73,7 @@ pub struct RerunReport {
     written_by: String,
     /// Files that the command read and that have changed since.
     changed: Vec<String>,
-    /// Those that are no longer there.
+    /// Files that the command read and that no longer exist.
     missing: Vec<String>,
     /// Whether the same came out; false where an input has changed, and the command was not repeated.
     same: bool,
@@ -93,7 +93,7 @@ pub struct Difference {
 }
 
 impl RerunArgs {
-    /// Repeats the command and writes what it came to.
+    /// Repeats the command, compares its result with the file, and writes the comparison.
     pub fn run(&self, invocation: &Invocation, out: &mut dyn Write) -> Result<(), Error> {
         output::write(&self.repeated(invocation)?, invocation, out)
     }

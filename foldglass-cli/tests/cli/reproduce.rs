@@ -20,7 +20,7 @@ fn a_dry_run_says_what_would_be_run_and_writes_nothing() {
     ] {
         assert!(text.contains(said), "{text}");
     }
-    // What is no run of a study is listed too, with its time.
+    // Steps besides the runs of studies are listed too, with their time.
     let run = scratch.run(&["reproduce", "ext:sampled", "--smoke", "--dry-run"]);
     let steps = run
         .success()

@@ -243,7 +243,7 @@ fn files_that_a_study_names_are_found_beside_it() {
 fn agree(record: &Value, printed: &Value) {
     assert_eq!(printed["settings"]["task"], record["task"]);
     let settings = record["settings"].as_object().unwrap();
-    // What is no flag of `chain`.
+    // These two settings of a record are not flags of `chain`.
     let flags = settings
         .iter()
         .filter(|(key, _)| !["stationary_after", "stop_at_optimum"].contains(&&key[..]));
