@@ -46,6 +46,8 @@ pub(super) struct Driver {
     module: Arc<CudaModule>,
     functions: HashMap<&'static str, CudaFunction>,
     allocated: Vec<Address>,
+    /// Whether a kernel's blocks may be put in place before what the kernel before it wrote can be seen.
+    overlap: bool,
     measured: Option<Vec<(&'static str, CudaEvent, CudaEvent)>>,
 }
 
@@ -121,6 +123,7 @@ impl Driver {
             module,
             functions: HashMap::new(),
             allocated: Vec::new(),
+            overlap: major >= 9,
             measured: None,
         })
     }
@@ -197,17 +200,32 @@ impl Device for Driver {
             std::ptr::from_ref(call).cast_mut().cast::<c_void>(),
         ];
         let (x, y, z) = launch.grid;
-        // SAFETY: every kernel takes these two structures, which are laid out as in common.cu, and
-        // stays inside the memory they point to.
+        let mut attributes = self.overlap.then(|| sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue {
+                programmaticStreamSerializationAllowed: 1,
+            },
+        });
+        let config = sys::CUlaunchConfig {
+            gridDimX: x as u32,
+            gridDimY: y as u32,
+            gridDimZ: z as u32,
+            blockDimX: launch.threads as u32,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: launch.shared as u32,
+            hStream: self.stream.cu_stream(),
+            numAttrs: attributes.iter().len() as u32,
+            attrs: (attributes.as_mut()).map_or(std::ptr::null_mut(), std::ptr::from_mut),
+        };
+        // SAFETY: every kernel takes these two structures, which are laid out as in common.cu, stays
+        // inside the memory they point to, and touches none of it before the kernel before it has ended
+        // (`after_previous`). What `config` points to lives until the call returns.
         unsafe {
-            result::launch_kernel(
-                function.cu_function(),
-                (x as u32, y as u32, z as u32),
-                (launch.threads as u32, 1, 1),
-                launch.shared as u32,
-                self.stream.cu_stream(),
-                &mut arguments,
-            )
+            let none = std::ptr::null_mut();
+            let arguments = arguments.as_mut_ptr();
+            sys::cuLaunchKernelEx(&config, function.cu_function(), arguments, none).result()
         }
         .map_err(|e| broken(launch.kernel, e))?;
         if let Some(before) = before {

@@ -1,6 +1,7 @@
 // The matrix units, barriers and copies as functions.
 #define DYNAMIC_SHARED(type, name) type *name = (type *)emulated_shared
 
+static inline void after_previous() {}
 static inline u16 float_to_bf16(float value) {
     u32 bits;
     memcpy(&bits, &value, 4);

@@ -65,16 +65,18 @@ static void meet(int id, int count) {
 }
 static inline void __syncthreads() { meet(0, blockDim.x); }
 static inline void __syncwarp() { meet(100 + threadIdx.x / 32, 32); }
-static float exchange_[1024];
-static inline float shuffle_(float v, int from) {
+static unsigned exchange_[1024];
+template <typename T> static inline T shuffle_(T v, int from) {
     int base = threadIdx.x & ~31;
-    exchange_[threadIdx.x] = v;
+    memcpy(&exchange_[threadIdx.x], &v, 4);
     __syncwarp();
-    float got = exchange_[base + (from & 31)];
+    T got;
+    memcpy(&got, &exchange_[base + (from & 31)], 4);
     __syncwarp();
     return got;
 }
-static inline float __shfl_xor_sync(unsigned, float v, int offset) { return shuffle_(v, (threadIdx.x & 31) ^ offset); }
-static inline float __shfl_sync(unsigned, float v, int from) { return shuffle_(v, from); }
-static inline int __shfl_sync(unsigned, int v, int from) { return (int)shuffle_((float)v, from); }
+template <typename T> static inline T __shfl_xor_sync(unsigned, T v, int offset) {
+    return shuffle_(v, (threadIdx.x & 31) ^ offset);
+}
+template <typename T> static inline T __shfl_sync(unsigned, T v, int from) { return shuffle_(v, from); }
 #define __align__(n) __attribute__((aligned(n)))

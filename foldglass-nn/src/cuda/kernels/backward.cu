@@ -67,6 +67,7 @@ __device__ __forceinline__ void head_row(const Fleet &p, int q, size_t at, bool 
 // From the logits to the stream, a warp for 32 tokens: first every lane does a token's logits, then
 // all lanes do the tokens in turn, along the width.
 extern "C" __global__ void head_backward(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     __shared__ float logit[V][D];
     __shared__ float d_logits[8][32][V];
@@ -98,6 +99,7 @@ extern "C" __global__ void head_backward(const Fleet p, const Call c) {
 // out^T (scale d_logits), from which the gradients of the head and the last norm follow: a thread
 // for two columns, the tokens in parts.
 extern "C" __global__ void head_product(const Fleet p, const Call c) {
+    after_previous();
     int part = blockIdx.x, r = blockIdx.y, column = 2 * threadIdx.x;
     __shared__ __align__(16) float d_logits[64][V];
     int tokens = rows_of(p, r, 0).count, each = (tokens + HEAD_PARTS - 1) / HEAD_PARTS;
@@ -140,6 +142,7 @@ __device__ __forceinline__ float4 four_bf16(const u16 *from) {
 // norm's scale into account, and leaves the attention's share less its mean over every head. A lane
 // for each of the H V = 32 attention features, with its column of M M^T in registers.
 extern "C" __global__ void features_backward(const Fleet p, const Call c) {
+    after_previous();
     int part = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     __shared__ __align__(16) float f[64][K + 4], d_mlp[64][K + 4], d_direct[64][K + 4];
     __shared__ float along[64];
@@ -240,6 +243,7 @@ __device__ __forceinline__ int lane_byte(const u32 (&bytes)[XS / 32], int index)
 // never share an entry, so that no order is left to chance. Tables are of the symbols in use and
 // the separator, USED tokens, for ATTENTION_HEADS heads. Four rows are fetched at a time.
 extern "C" __global__ void attention_backward(const Fleet p, const Call c) {
+    after_previous();
     int part = blockIdx.x, first_head = blockIdx.y * ATTENTION_HEADS, r = blockIdx.z;
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const int size = USED * USED * ND, all_heads = ATTENTION_HEADS * size;

@@ -33,8 +33,19 @@ __device__ __forceinline__ void activated(const float (&u)[32], float scale1, fl
     }
 }
 
+// Exchanges what the four lanes of a quad hold, as a transposition: afterwards lane i has the i-th
+// number of every lane, in the order of the lanes.
+__device__ __forceinline__ uint4 across_quad(u32 a, u32 b, u32 c, u32 d) {
+    bool odd = threadIdx.x & 1, high = threadIdx.x & 2;
+    u32 one = __shfl_xor_sync(~0u, odd ? a : b, 1), two = __shfl_xor_sync(~0u, odd ? c : d, 1);
+    a = odd ? one : a, b = odd ? b : one, c = odd ? two : c, d = odd ? d : two;
+    one = __shfl_xor_sync(~0u, high ? a : c, 2), two = __shfl_xor_sync(~0u, high ? b : d, 2);
+    return make_uint4(high ? one : a, high ? two : b, high ? c : one, high ? d : two);
+}
+
 // The copy of the down-projection in bf16 tiles; Adam keeps it up to date.
 extern "C" __global__ void table_down(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.y;
     const float *from = p.weights + (size_t)r * P + O_DOWN;
     u16 *to = p.down_tiles + (size_t)r * FF * D;
@@ -67,6 +78,7 @@ __device__ __forceinline__ void up_product(float (&u)[32], u32 features, u32 up)
 
 // 128 rows of a step a block, a warpgroup for each half: features to tokens.
 extern "C" __global__ void __launch_bounds__(256, 1) hopper_forward(const Fleet p, const Call c) {
+    after_previous();
     int r = p.order[blockIdx.y], tile = blockIdx.x;
     Rows rows = rows_of(p, r, c.t);
     if (tile * 128 >= rows.count) return;
@@ -220,11 +232,13 @@ extern "C" __global__ void __launch_bounds__(256, 1) hopper_forward(const Fleet 
     wgmma_wait<0>();
     keep(logit);
     keep(packed);
-    u32 *out = (u32 *)p.out + ((size_t)r * NT + first + row1) * (D / 2) + q;
+    u16 *out = (u16 *)p.out + ((size_t)r * NT + first + row1) * D + 8 * q;
 #pragma unroll
-    for (int i = 0; i < 64; i += 2) { // columns 4 i + 2 q of rows g and g + 8
-        if (row1 < valid) out[2 * i] = packed[i];
-        if (row1 + 8 < valid) out[8 * (D / 2) + 2 * i] = packed[i + 1];
+    for (int i = 0; i < 64; i += 8) { // 32 columns of rows g and g + 8
+        uint4 one = across_quad(packed[i], packed[i + 2], packed[i + 4], packed[i + 6]);
+        uint4 two = across_quad(packed[i + 1], packed[i + 3], packed[i + 5], packed[i + 7]);
+        if (row1 < valid) *(uint4 *)(out + 4 * i) = one;
+        if (row1 + 8 < valid) *(uint4 *)(out + 8 * D + 4 * i) = two;
     }
     float logits[8];
 #pragma unroll
@@ -265,6 +279,7 @@ __device__ __forceinline__ void backward_load(const Fleet &p, int r, int tile, i
 // Everything stands transposed, hidden units by rows, so that what GELU gives is the left operand
 // of the products that follow.
 extern "C" __global__ void __launch_bounds__(256, 1) hopper_backward(const Fleet p, const Call c) {
+    after_previous();
     int r = p.order[blockIdx.y], part = blockIdx.x;
     int tokens = rows_of(p, r, 0).count, tiles = (tokens + 63) / 64;
     if (tiles == 0) return;
@@ -402,6 +417,7 @@ __device__ __forceinline__ void stream_load(const Fleet &p, int r, int tile, int
 // What the stream itself returns, past the MLP: d_out M^T to the features, f^T d_out to M. Every
 // part takes every STREAM_PARTS-th tile of rows.
 extern "C" __global__ void __launch_bounds__(128, 2) hopper_stream(const Fleet p, const Call c) {
+    after_previous();
     int r = p.order[blockIdx.y], part = blockIdx.x;
     int tokens = rows_of(p, r, 0).count, all = (tokens + 63) / 64;
     int tiles = all > part ? (all - part + STREAM_PARTS - 1) / STREAM_PARTS : 0;

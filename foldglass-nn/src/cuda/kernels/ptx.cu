@@ -1,6 +1,14 @@
 // Instructions that CUDA C has no words for.
 #define DYNAMIC_SHARED(type, name) extern __shared__ __align__(1024) type name[]
 
+// The first statement of every kernel. On Hopper a kernel's blocks are put in place when those of the kernel before
+// it have ended, and wait here until what these wrote can be seen.
+__device__ __forceinline__ void after_previous() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 __device__ __forceinline__ u32 pack_bf16(float low, float high) {
     u32 pair;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));

@@ -8,6 +8,7 @@ __device__ __forceinline__ int choice(const u64 *ends, int count, u32 word) {
 }
 
 extern "C" __global__ void draw_batch(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.x;
     __shared__ int length[S];
     __shared__ int count[CAP + 2];
@@ -101,6 +102,7 @@ __device__ __forceinline__ void for_keys(const u8 *x, const u8 *y, int t, const 
 // The features of every token of a step: a thread for every token and head, its weights of the V
 // tokens in shared memory.
 extern "C" __global__ void attend(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.y, index = blockIdx.x * blockDim.x + threadIdx.x;
     __shared__ float weights[V][256];
     Rows rows = rows_of(p, r, c.t);
@@ -171,6 +173,7 @@ __device__ __forceinline__ int taught(const Fleet &p, const Call &c, int r, cons
 
 // Gives every sample the tokens of its model's lesson.
 extern "C" __global__ void teach(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.y, b = blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= p.samples[r]) return;
     const u8 *x = p.x + ((size_t)r * S + b) * XS;
@@ -181,6 +184,7 @@ extern "C" __global__ void teach(const Fleet p, const Call c) {
 
 // How many tokens are those of the lesson, which goes on from its own.
 extern "C" __global__ void count_agreement(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.x;
     __shared__ int same;
     if (threadIdx.x == 0) same = 0;
@@ -201,6 +205,7 @@ extern "C" __global__ void count_agreement(const Fleet p, const Call c) {
 
 // How many samples were right.
 extern "C" __global__ void count_right(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.x;
     __shared__ int right;
     if (threadIdx.x == 0) right = 0;
@@ -263,6 +268,7 @@ __device__ __forceinline__ void length_means(const int *starts, const float *ret
 
 // Rewards, advantages, the record, and Adam's numbers for the update that follows.
 extern "C" __global__ void weigh(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.x, samples = p.samples[r];
     __shared__ float scratch[32];
     __shared__ float returns[S], logs[S], length_mean[CAP + 1];

@@ -3,6 +3,7 @@
 // C = A B, 64 by 64 a block of 128 threads; rows of A and C, or the inner index, may be those of a
 // step or of all tokens (ragged 1 and 2).
 extern "C" __global__ void product(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.z, m0 = blockIdx.y * 64, n0 = blockIdx.x * 64;
     Rows rows = c.ragged ? rows_of(p, r, c.t) : Rows{0, 0};
     int m = c.ragged == 1 ? rows.count : c.m, k = c.ragged == 2 ? rows.count : c.k;
@@ -77,6 +78,7 @@ extern "C" __global__ void product(const Fleet p, const Call c) {
 
 // GELU and its slope of a step's rows, a warp a row; the stream goes on as the MLP's sum.
 extern "C" __global__ void activate_rows(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     Rows rows = rows_of(p, r, c.t);
     int i = blockIdx.x * (blockDim.x >> 5) + warp;
@@ -101,6 +103,7 @@ extern "C" __global__ void activate_rows(const Fleet p, const Call c) {
 
 // The logits of a step's rows, a warp a row, and their tokens.
 extern "C" __global__ void head_rows(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     Rows rows = rows_of(p, r, c.t);
     int i = blockIdx.x * (blockDim.x >> 5) + warp;
@@ -137,6 +140,7 @@ extern "C" __global__ void head_rows(const Fleet p, const Call c) {
 
 // The gradient in the MLP's input before its norm: times slope and scale.
 extern "C" __global__ void slope_rows(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.y;
     size_t all = (size_t)rows_of(p, r, 0).count * FF;
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < all; i += (size_t)gridDim.x * blockDim.x) {

@@ -2,6 +2,7 @@
 
 // norm1 of the embedding.
 extern "C" __global__ void table_normed(const Fleet p, const Call c) {
+    after_previous();
     int token = blockIdx.x, r = blockIdx.y;
     __shared__ float scratch[32];
     const float *e = p.weights + (size_t)r * P + O_EMBEDDING + token * D;
@@ -18,6 +19,7 @@ extern "C" __global__ void table_normed(const Fleet p, const Call c) {
 
 // Queries, keys and values of every token: 64 columns by 4 groups of rows a block.
 extern "C" __global__ void table_qkv(const Fleet p, const Call c) {
+    after_previous();
     int column = blockIdx.x * 64 + (threadIdx.x & 63), group = threadIdx.x >> 6;
     int which = blockIdx.y, r = blockIdx.z;
     __shared__ float normed[D][V];
@@ -47,6 +49,7 @@ extern "C" __global__ void table_qkv(const Fleet p, const Call c) {
 // e^S, S the query turned by the distance, times the key; relative to the largest of the query's
 // token, so that no power is above 1. A warp for every token at the end.
 extern "C" __global__ void table_scores(const Fleet p, const Call c) {
+    after_previous();
     int head = blockIdx.x, r = blockIdx.y;
     __shared__ float query[V][W], key[V][W];
     DYNAMIC_SHARED(float, scores); // [V][V][ND]
@@ -86,6 +89,7 @@ extern "C" __global__ void table_scores(const Fleet p, const Call c) {
 
 // M: the embedding, and values through the output matrix.
 extern "C" __global__ void table_stream(const Fleet p, const Call c) {
+    after_previous();
     int at = threadIdx.x & 63, group = threadIdx.x >> 6, column = blockIdx.x * 64 + at;
     int head = blockIdx.y, r = blockIdx.z;
     __shared__ float value[W][V];
@@ -118,6 +122,7 @@ extern "C" __global__ void table_stream(const Fleet p, const Call c) {
 // Rows of M: without their mean where the norm takes it, and times g2; and copies in bf16. A block
 // for every V rows; it also does its rows of M M^T and, for the first, the head.
 extern "C" __global__ void table_rows(const Fleet p, const Call c) {
+    after_previous();
     int part = blockIdx.x, r = blockIdx.y;
     DYNAMIC_SHARED(float, shared); // [K][D] of M, centred
     __shared__ float means[K];
@@ -176,6 +181,7 @@ extern "C" __global__ void table_rows(const Fleet p, const Call c) {
 
 // M g2 U: 128 hidden units a block, each thread two units and every fourth feature.
 extern "C" __global__ void table_up(const Fleet p, const Call c) {
+    after_previous();
     int at = threadIdx.x & 63, group = threadIdx.x >> 6, unit = blockIdx.x * 128 + at;
     int r = blockIdx.y;
     DYNAMIC_SHARED(float, weighted); // [K][D]

@@ -2,6 +2,7 @@
 
 // From the scores to queries and keys.
 extern "C" __global__ void scores_backward(const Fleet p, const Call c) {
+    after_previous();
     int head = blockIdx.x, r = blockIdx.y;
     DYNAMIC_SHARED(float, d_scores); // [V][V][ND]
     __shared__ float query[V][W], key[V][W];
@@ -47,6 +48,7 @@ extern "C" __global__ void scores_backward(const Fleet p, const Call c) {
 // d_up U^T: 64 columns of the width a block, the hidden units in parts; a thread has 4 columns and
 // every eighth feature.
 extern "C" __global__ void weighted_backward(const Fleet p, const Call c) {
+    after_previous();
     int first = blockIdx.x * 64, part = blockIdx.y, r = blockIdx.z;
     int column = (threadIdx.x & 15) * 4, group = threadIdx.x >> 4;
     __shared__ __align__(16) float up[32][68];
@@ -93,6 +95,7 @@ extern "C" __global__ void weighted_backward(const Fleet p, const Call c) {
 // Everything that reaches M: a block for every 8 rows; and the gradients of g2 and of the
 // embedding as part of M.
 extern "C" __global__ void stream_total(const Fleet p, const Call c) {
+    after_previous();
     int part = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     __shared__ float square[8][K];
     int first = part * 8;
@@ -137,6 +140,7 @@ extern "C" __global__ void stream_total(const Fleet p, const Call c) {
 
 // From values through the output matrix to values: a block a head, a warp a row of the matrix.
 extern "C" __global__ void value_backward(const Fleet p, const Call c) {
+    after_previous();
     int head = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     __shared__ float d_rows[V][D];
     const float *from = p.d_stream + ((size_t)r * K + (1 + head) * V) * D;
@@ -162,6 +166,7 @@ extern "C" __global__ void value_backward(const Fleet p, const Call c) {
 
 // From queries, keys and values to the normed embedding: a warp a row of the three matrices.
 extern "C" __global__ void normed_backward(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     DYNAMIC_SHARED(float, d_qkv); // [3][V][D]
     for (int i = threadIdx.x; i < 3 * V * D; i += blockDim.x) d_qkv[i] = p.d_qkv[(size_t)r * 3 * V * D + i];
@@ -189,6 +194,7 @@ extern "C" __global__ void normed_backward(const Fleet p, const Call c) {
 
 // The small tensors: embedding, the three norms, the head.
 extern "C" __global__ void small_backward(const Fleet p, const Call c) {
+    after_previous();
     int r = blockIdx.x;
     __shared__ float scratch[32];
     const float *weights = p.weights + (size_t)r * P;
@@ -343,30 +349,34 @@ __device__ __forceinline__ float update(const Fleet &p, const Call &c, int r, co
     return square;
 }
 
-#define UP_TILES ((D / 64) * (FF / 64))
-#define SQUARE_TILES ((D / 64) * (D / 64))
+// A matrix is updated in tiles of 4,096 weights; wide ones are in longer pieces in memory.
+#define TILE_COLUMNS (D % 256 == 0 && FF % 256 == 0 ? 256 : 64)
+#define TILE_ROWS (4096 / TILE_COLUMNS)
+#define UP_TILES (D * FF / 4096)
+#define SQUARE_TILES (D * D / 4096)
 #define DOWN_BLOCKS (FF * D / 4096)
 
-// Blocks of 256 threads over all weights, 4,096 each: 64 by 64 of a matrix whose gradient is a
-// product of few rows, which is made here and never stored; or stored gradients.
+// Blocks of 256 threads over all weights, 4,096 each: a tile of a matrix whose gradient is a product
+// of few rows, which is made here and never stored; or stored gradients.
 extern "C" __global__ void adam(const Fleet p, const Call c) {
-    int r = blockIdx.y, block = blockIdx.x, column = threadIdx.x & 63, group = threadIdx.x >> 6;
-    __shared__ __align__(16) float left[64][K];
-    __shared__ __align__(16) float tile[64][64];
+    after_previous();
+    int r = blockIdx.y, block = blockIdx.x, column = threadIdx.x % TILE_COLUMNS, group = threadIdx.x / TILE_COLUMNS;
+    __shared__ __align__(16) float left[TILE_ROWS][K];
+    __shared__ __align__(16) float tile[TILE_ROWS][TILE_COLUMNS];
     __shared__ float scratch[32];
     int place[4];
     float4 gradient[4];
     Sixteen w;
     if (block < UP_TILES) {
-        int first = block / (FF / 64) * 64, unit = block % (FF / 64) * 64;
+        int first = block / (FF / TILE_COLUMNS) * TILE_ROWS, unit = block % (FF / TILE_COLUMNS) * TILE_COLUMNS;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int four = threadIdx.x + 256 * i;
-            place[i] = O_UP + (first + four / 16) * FF + unit + four % 16 * 4;
+            place[i] = O_UP + (first + four / (TILE_COLUMNS / 4)) * FF + unit + four % (TILE_COLUMNS / 4) * 4;
         }
         w = fetched(p, c, r, place);
-        for (int i = threadIdx.x; i < 64 * K; i += blockDim.x)
-            left[i % 64][i / 64] = p.weighted[((size_t)r * K + i / 64) * D + first + i % 64];
+        for (int i = threadIdx.x; i < TILE_ROWS * K; i += blockDim.x)
+            left[i % TILE_ROWS][i / TILE_ROWS] = p.weighted[((size_t)r * K + i / TILE_ROWS) * D + first + i % TILE_ROWS];
         float right[K];
         const float *from = p.d_up + ((size_t)r * FF + unit + column) * K;
 #pragma unroll
@@ -388,22 +398,22 @@ extern "C" __global__ void adam(const Fleet p, const Call c) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int four = threadIdx.x + 256 * i;
-            gradient[i] = four_of(&tile[four / 16][four % 16 * 4]);
+            gradient[i] = four_of(&tile[four / (TILE_COLUMNS / 4)][four % (TILE_COLUMNS / 4) * 4]);
         }
     } else if (block < UP_TILES + 4 * SQUARE_TILES) {
         int which = (block - UP_TILES) / SQUARE_TILES, at = (block - UP_TILES) % SQUARE_TILES;
-        int first = at / (D / 64) * 64, start = at % (D / 64) * 64;
+        int first = at / (D / TILE_COLUMNS) * TILE_ROWS, start = at % (D / TILE_COLUMNS) * TILE_COLUMNS;
         int matrix = which == 0 ? O_QUERY : which == 1 ? O_KEY : which == 2 ? O_VALUE : O_OUTPUT;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int four = threadIdx.x + 256 * i;
-            place[i] = matrix + (first + four / 16) * D + start + four % 16 * 4;
+            place[i] = matrix + (first + four / (TILE_COLUMNS / 4)) * D + start + four % (TILE_COLUMNS / 4) * 4;
         }
         w = fetched(p, c, r, place);
         // Queries, keys, values: normed^T d; the output matrix: value^T d_stream of the row's head.
         const float *across = which < 3 ? p.normed + (size_t)r * V * D : p.qkv + ((size_t)r * 3 + 2) * V * D;
-        for (int i = threadIdx.x; i < 64 * V; i += blockDim.x)
-            left[i % 64][i / 64] = across[(i / 64) * D + first + i % 64];
+        for (int i = threadIdx.x; i < TILE_ROWS * V; i += blockDim.x)
+            left[i % TILE_ROWS][i / TILE_ROWS] = across[(i / TILE_ROWS) * D + first + i % TILE_ROWS];
         __syncthreads();
         float right[V];
         for (int row = group * 16; row < group * 16 + 16; row++) {
@@ -422,7 +432,7 @@ extern "C" __global__ void adam(const Fleet p, const Call c) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int four = threadIdx.x + 256 * i;
-            gradient[i] = four_of(&tile[four / 16][four % 16 * 4]);
+            gradient[i] = four_of(&tile[four / (TILE_COLUMNS / 4)][four % (TILE_COLUMNS / 4) * 4]);
         }
     } else {
         int stored = (block - UP_TILES - 4 * SQUARE_TILES) * 4096;
@@ -445,6 +455,7 @@ extern "C" __global__ void adam(const Fleet p, const Call c) {
 
 // The norm of the gradient: on record, or what it is clipped by.
 extern "C" __global__ void gradient_norm(const Fleet p, const Call c) {
+    after_previous();
     __shared__ float scratch[32];
     int r = blockIdx.x;
     float sum = 0;
