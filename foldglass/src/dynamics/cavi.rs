@@ -83,13 +83,13 @@ pub struct Runs {
     /// Logits, kept for the gradient rule alone.
     logits: Vec<f64>,
     streams: Vec<Stream>,
-    /// By place in a table of cells, an index into `bytes`: run times cells plus cell. The last entry of
-    /// `bytes` serves padding.
-    tosses: Vec<u32>,
+    /// By cell, its place in a table of cells for the first run; the other runs lie behind it.
+    cell_places: Vec<u32>,
     /// By group: its first node, the last that the way back comes to.
     first_nodes: Vec<usize>,
+    /// By place in a table of cells, whether a cell moves: 1 or 0. Padding and runs that are not there stay 0.
     mask: Vec<u8>,
-    /// Random bytes, and tosses made of them.
+    /// Random bytes of one run after the other, and tosses made of them: `toss_row(cells)` bytes each.
     bytes: Vec<u8>,
     done: usize,
 }
@@ -169,12 +169,7 @@ impl Runs {
         );
         let passes = Passes::new(class, replicas, Scale::Probability, memory)?;
         let layout = passes.layout.clone();
-        let mut tosses = vec![(streams.len() * class.cells()) as u32; layout.sizes.cells];
-        for run in 0..streams.len() {
-            for (cell, place) in layout.places(run).enumerate() {
-                tosses[place.cell] = (run * class.cells() + cell) as u32;
-            }
-        }
+        let cell_places = layout.places(0).map(|place| place.cell as u32).collect();
         let mut first_nodes = vec![usize::MAX; class.groups().len()];
         for (n, node) in class.nodes().iter().enumerate() {
             first_nodes[node.group] = first_nodes[node.group].min(n);
@@ -191,9 +186,9 @@ impl Runs {
             rewards: vec![0.0; streams.len()],
             objectives: vec![0.0; settings.objective.map_or(0, |_| streams.len())],
             mask: vec![0; layout.sizes.cells],
-            bytes: vec![0; streams.len() * class.cells() + 1],
+            bytes: vec![0; replicas * rule::toss_row(class.cells())],
             logits,
-            tosses,
+            cell_places,
             first_nodes,
             table: PolicyTable::zeros(layout),
             passes,

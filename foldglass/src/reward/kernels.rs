@@ -9,6 +9,7 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod aligned;
+mod octet;
 mod panel;
 mod product;
 mod routes;
@@ -118,6 +119,7 @@ pub(crate) struct Kernels {
 #[cfg(target_arch = "x86_64")]
 const AVX512: Kernels = Kernels {
     wide: loops!(Avx512, 8, "avx512f,avx512vl,avx2,fma"),
+    transfers: Transfers::AVX512,
     ..AVX2
 };
 

@@ -107,12 +107,14 @@ impl Coin {
         for some in bytes.chunks_mut(32) {
             // Loops over bytes without a branch become vectors.
             let rare = some.iter().fold(false, |rare, &byte| rare | (byte == sure));
-            if rare {
-                some.iter_mut()
-                    .for_each(|byte| *byte = self.toss(*byte, stream).into());
-            } else {
-                some.iter_mut()
-                    .for_each(|byte| *byte = (*byte < sure).into());
+            for few in some.chunks_mut(if rare { 8 } else { 32 }) {
+                if rare && few.contains(&sure) {
+                    few.iter_mut()
+                        .for_each(|byte| *byte = self.toss(*byte, stream).into());
+                } else {
+                    few.iter_mut()
+                        .for_each(|byte| *byte = (*byte < sure).into());
+                }
             }
         }
     }

@@ -12,6 +12,32 @@ use crate::support::stream::Coin;
 /// The most that a logit moves in one step of the gradient.
 const LARGEST_STEP: f64 = 1e300;
 
+/// Runs that share vectors, where several do.
+const TOGETHER: usize = 8;
+
+/// The bytes that hold the tosses of one run: whole words.
+pub(super) fn toss_row(cells: usize) -> usize {
+    cells.next_multiple_of(TOGETHER)
+}
+
+/// Transposes eight rows of eight bytes: blocks of four bytes by four rows change places, then of two, then of one.
+fn transposed(rows: [[u8; TOGETHER]; TOGETHER]) -> [[u8; TOGETHER]; TOGETHER] {
+    let mut words = rows.map(u64::from_le_bytes);
+    for (size, low) in [
+        (4, 0x0000_0000_ffff_ffff),
+        (2, 0x0000_ffff_0000_ffff),
+        (1, 0x00ff_00ff_00ff_00ff),
+    ] {
+        for row in (0..TOGETHER).filter(|row| row & size == 0) {
+            let (a, b) = (words[row], words[row + size]);
+            let changed = ((a >> (8 * size)) ^ b) & low;
+            words[row] = a ^ (changed << (8 * size));
+            words[row + size] = b ^ changed;
+        }
+    }
+    words.map(u64::to_le_bytes)
+}
+
 impl Runs {
     pub(super) fn iterate(&mut self) {
         self.disturb();
@@ -58,12 +84,24 @@ impl Runs {
     /// Draws the mask, each run's from its own stream in the order of the cells.
     fn choose(&mut self, coin: Coin) {
         let cells = self.table.layout.class.cells();
-        for (bytes, stream) in self.bytes.chunks_exact_mut(cells).zip(&mut self.streams) {
+        let row = toss_row(cells);
+        for (bytes, stream) in self.bytes.chunks_exact_mut(row).zip(&mut self.streams) {
+            let bytes = &mut bytes[..cells];
             stream.fill(bytes);
             coin.toss_all(bytes, stream);
         }
-        for (mask, &toss) in self.mask.iter_mut().zip(&self.tosses) {
-            *mask = self.bytes[toss as usize];
+        if self.bytes.len() == row {
+            for (&place, &toss) in self.cell_places.iter().zip(&self.bytes) {
+                self.mask[place as usize] = toss;
+            }
+            return;
+        }
+        for (n, places) in self.cell_places.chunks(TOGETHER).enumerate() {
+            let eight = |run: usize| self.bytes[run * row + n * TOGETHER..].first_chunk();
+            let runs = std::array::from_fn(|run| *eight(run).expect("rows of whole words"));
+            for (&place, of_cell) in places.iter().zip(transposed(runs)) {
+                self.mask[place as usize..][..TOGETHER].copy_from_slice(&of_cell);
+            }
         }
     }
 
@@ -136,12 +174,14 @@ impl Runs {
     fn ascend(&mut self, damping: f64) {
         let (class, tau) = (self.table.layout.class.clone(), self.tau());
         self.send(tau);
+        self.passes.values_in_turn = class.nodes().len() == class.groups().len();
         for (n, node) in class.nodes().iter().enumerate().rev() {
             self.bring_back(n, tau);
             if self.first_nodes[node.group] == n {
                 self.soften(node.group, damping, tau);
             }
         }
+        self.passes.values_in_turn = false;
         if !self.regulator.is_soft(tau) {
             self.keep_rewards();
         }
@@ -150,13 +190,20 @@ impl Runs {
     /// Moves the masked cells of a group.
     fn soften(&mut self, number: usize, damping: f64, tau: f64) {
         let (q, layout) = (self.table.layout.class.q(), self.passes.layout.clone());
-        for panels in layout.groups[number].panels(q) {
+        let group = &layout.groups[number];
+        let ahead = if self.passes.values_in_turn {
+            group.entries.start
+        } else {
+            0
+        };
+        for panels in group.panels(q) {
             let (entries, cells) = (panels.entries, panels.cells);
+            let values = entries.start - ahead..entries.end - ahead;
             if !self.regulator.is_plain(tau) {
                 let lanes = PanelLanes {
                     width: panels.width,
                     first_entry: entries.start,
-                    values: &mut self.passes.values[entries.clone()],
+                    values: &mut self.passes.values[values.clone()],
                     visits: &self.passes.visits[cells.clone()],
                     mask: &mut self.mask[cells.clone()],
                 };
@@ -172,7 +219,7 @@ impl Runs {
             };
             self.kernels.soften(
                 &work,
-                &self.passes.values[entries.clone()],
+                &self.passes.values[values],
                 &self.mask[cells],
                 &mut self.table.entries[entries],
             );

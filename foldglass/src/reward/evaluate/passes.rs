@@ -56,6 +56,9 @@ pub(crate) struct Passes {
     /// Sum of alpha times beta at the roots, or at every node when asked for; replica by replica.
     pub(super) carried: Vec<f64>,
     pub(super) carry_all: bool,
+    /// Whether the values of every group are written from the start of `values` on, each over those before, so that they
+    /// stay in a near cache until they are used. Where every group has one node.
+    pub values_in_turn: bool,
 }
 
 /// The messages of every node: alpha, which it receives, and the one it returns.
@@ -91,6 +94,7 @@ impl Passes {
             visits: Aligned::zeros(layout.sizes.cells),
             carried: vec![0.0; plan.steps.len() * replicas],
             carry_all: false,
+            values_in_turn: false,
             plan,
             layout: Arc::new(layout),
         })
@@ -194,9 +198,10 @@ impl Passes {
             }),
         };
         let none: &mut [f64] = &mut [];
+        let first_value = if self.values_in_turn { 0 } else { step.entries };
         let results = Results {
             values: if wants.values {
-                &mut self.values[step.entries..]
+                &mut self.values[first_value..]
             } else {
                 none
             },
@@ -255,10 +260,14 @@ fn add_bonus(step: &PreparedNode, bonus: &[f64], message: &mut [f64]) {
 fn carry(step: &PreparedNode, alpha: &[f64], message: &[f64], carried: &mut [f64]) {
     let extent = step.extent();
     carried.fill(0.0);
+    let (rows, mut replica) = (extent.rows(), 0);
     for lane in 0..extent.lanes.count {
-        let rows = extent.rows();
         let places = (0..rows).map(|row| extent.lanes.place(rows, row, lane));
         let sum: f64 = places.map(|place| alpha[place] * message[place]).sum();
-        carried[lane % carried.len()] += sum;
+        carried[replica] += sum;
+        replica += 1;
+        if replica == carried.len() {
+            replica = 0;
+        }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Routes {
     pub(super) draws: usize,
     /// By symbol drawn, state, entering symbol and lane: where the first action of the first history lies;
     /// idle lanes as the last in use.
-    places: Vec<u32>,
+    pub(super) places: Vec<u32>,
     moves: Moves,
     /// The stride between rows of the message, and where the lone lane begins, which lies behind the rows.
     row: usize,
@@ -39,6 +39,9 @@ pub(crate) struct Routes {
     /// By state and entering symbol, for quads that are transposed: sources\[s\]\[e\] = s' with place(s', e) = place(s, 0) + e
     /// in every lane of the quad.
     pub(super) sources: Vec<usize>,
+    /// For panels that quads of the kind `Octet` begin, by panel, state, entering symbol and action: where the first lane
+    /// lies in the first history, and by how many rows of lanes the weights of the symbol do.
+    pub(super) octets: Vec<(u32, u32)>,
     /// Whether several numbers of post are one of the message, their sum.
     pub(super) adds: bool,
     /// How many numbers of the message are reached.
@@ -74,6 +77,9 @@ pub(crate) struct Landing {
 pub(super) enum Quad {
     /// Contiguous.
     Contiguous,
+    /// The first of two in a panel that are contiguous together: moved by vectors of eight, where the machine has them,
+    /// as `octets` says.
+    Octet,
     /// Strided, but each with its entering symbols contiguous: transposed four by four. One by one they would take
     /// 1.16 to 1.5 times as long in an evaluation of the paper's 5 x 5 square on windows (1,1), (2,1) and (0,3).
     Transposed,
@@ -159,6 +165,7 @@ impl Routes {
             lone: next.rows() * next.lanes.row,
             quads: Vec::new(),
             sources: Vec::new(),
+            octets: Vec::new(),
             adds: false,
             reach: next.alpha(),
         };
@@ -166,6 +173,7 @@ impl Routes {
         routes.sources = routes.find_sources(0).unwrap_or_default();
         let quads = (0..padded).step_by(QUAD).map(|lane| routes.quad(lane));
         routes.quads = quads.collect();
+        routes.find_octets();
         routes
     }
 
@@ -359,10 +367,11 @@ impl Routes {
         (0..self.draws).map(way).collect()
     }
 
-    /// For each quad, whether its lanes are contiguous (C), transposed (T) or single (S).
+    /// For each quad, whether its lanes are contiguous (C; O the first of eight), transposed (T) or single (S).
     pub fn kinds(&self) -> String {
         let letter = |quad: &Quad| match quad {
             Quad::Contiguous => 'C',
+            Quad::Octet => 'O',
             Quad::Transposed => 'T',
             Quad::Single => 'S',
         };

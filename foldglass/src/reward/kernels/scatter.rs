@@ -1,6 +1,6 @@
 //! Scatters what a step has computed to where the next one reads it, and gathers what comes back (paper, App. A).
 //!
-//! Four lanes go at once, between a tile in scratch and the places of `routes`. Where they are contiguous in
+//! Four lanes go at once, or eight, between a tile in scratch and the places of `routes`. Where they are contiguous in
 //! the message too (policies evaluated together), they are loaded and stored as vectors. Where instead the
 //! entering symbols are contiguous, vectors over lanes are transposed, four by four, into vectors over entering
 //! symbols. All other lanes go one by one.
@@ -8,17 +8,18 @@
 use super::routes::{ActionPlace, Origin, QUAD, Quad, Routes, Shift, TRANSPOSED};
 use super::sums::{LEAST_MESSAGE, Tile, TileStrides};
 #[cfg(target_arch = "x86_64")]
-use super::vector::Avx2;
+use super::vector::{Avx2, Avx512};
 use super::vector::{Has, Lane, Narrow, Portable};
+use crate::reward::layout::PANEL;
 
-/// One or four lanes of a tile.
+/// One, four or eight lanes of a tile.
 #[derive(Clone, Copy)]
 pub(super) struct LanePart {
-    tile: Tile,
+    pub(super) tile: Tile,
     /// The first of its lanes, in the panel.
     lane: usize,
     /// The distances in scratch between actions, entering symbols and states.
-    column: usize,
+    pub(super) column: usize,
     symbol: usize,
     state: usize,
 }
@@ -38,13 +39,13 @@ impl LanePart {
 
     /// The first of its lanes, in the step.
     #[inline(always)]
-    fn first(&self) -> usize {
+    pub(super) fn first(&self) -> usize {
         self.tile.panel.lane + self.lane
     }
 
     /// The place in scratch of the first action of a row and an entering symbol.
     #[inline(always)]
-    fn offset(&self, row: usize, entering: usize) -> usize {
+    pub(super) fn offset(&self, row: usize, entering: usize) -> usize {
         entering * self.symbol + row * self.state + self.lane
     }
 
@@ -76,8 +77,9 @@ pub(crate) struct Returned<'a> {
 /// `Routes::check` refuses, with a part of another step, and where the machine has none of their vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Transfers {
-    /// For lanes that are contiguous in the message.
+    /// For lanes that are contiguous in the message: four, and eight where the machine has such vectors.
     together: Transfer,
+    octet: Option<Transfer>,
     /// By the number of symbols, from 4 on, for those that are transposed.
     transposed: [Transfer; 5],
 }
@@ -115,6 +117,7 @@ macro_rules! transfers {
     ($v:tt $(, $features:literal)?) => {
         Transfers {
             together: transfer!(scatter_lanes, gather_lanes, ($v) $(, $features)?),
+            octet: None,
             transposed: transfers!(@ [4 5 6 7 8], $v $(, $features)?),
         }
     };
@@ -133,36 +136,53 @@ impl Transfers {
     pub const PORTABLE: Transfers = transfers!(Portable);
     #[cfg(target_arch = "x86_64")]
     pub const AVX2: Transfers = transfers!(Avx2, "avx2,fma");
+    #[cfg(target_arch = "x86_64")]
+    pub const AVX512: Transfers = Transfers {
+        octet: Some(transfer!(
+            scatter_octet,
+            gather_octet,
+            (Avx512),
+            "avx512f,avx512vl,avx2,fma"
+        )),
+        ..Transfers::AVX2
+    };
 
-    /// The one for some lanes.
+    /// The one for some lanes, and how many it moves: one that moves one is to be used for each.
     #[inline(always)]
-    fn of(&self, quad: Quad, routes: &Routes) -> Transfer {
-        match quad {
-            Quad::Contiguous => self.together,
-            Quad::Transposed => self.transposed[routes.entering - TRANSPOSED.start()],
-            Quad::Single => SINGLE,
+    fn of(&self, quad: Quad, routes: &Routes) -> (Transfer, usize) {
+        match (quad, self.octet) {
+            (Quad::Octet, Some(octet)) => (octet, PANEL),
+            (Quad::Octet | Quad::Contiguous, _) => (self.together, QUAD),
+            (Quad::Transposed, _) => (self.transposed[routes.entering - TRANSPOSED.start()], QUAD),
+            (Quad::Single, _) => (SINGLE, 1),
         }
     }
 }
 
 impl Routes {
-    /// Goes through the lanes of a tile that are moved at once, four or one.
+    /// Goes through the lanes of a tile that are moved at once, eight, four or one.
     #[inline(always)]
-    fn each_part(&self, tile: Tile, idle: bool, mut work: impl FnMut(Quad, LanePart)) {
+    fn each_part(
+        &self,
+        transfers: &Transfers,
+        tile: Tile,
+        idle: bool,
+        mut work: impl FnMut(Transfer, LanePart),
+    ) {
         let at = tile.panel;
         let mut lane = 0;
         while lane < at.width {
-            match self.quads[(at.lane + lane) / QUAD] {
-                Quad::Single => {
-                    let used = self.lanes.count - at.lane;
-                    let end = if idle { at.width } else { used };
-                    for lane in lane..end.min(lane + QUAD) {
-                        work(Quad::Single, LanePart::new(self, tile, lane));
-                    }
+            let (transfer, moved) = transfers.of(self.quads[(at.lane + lane) / QUAD], self);
+            if moved == 1 {
+                let used = self.lanes.count - at.lane;
+                let end = if idle { at.width } else { used };
+                for lane in lane..end.min(lane + QUAD) {
+                    work(transfer, LanePart::new(self, tile, lane));
                 }
-                quad => work(quad, LanePart::new(self, tile, lane)),
+            } else {
+                work(transfer, LanePart::new(self, tile, lane));
             }
-            lane += QUAD;
+            lane += moved.max(QUAD);
         }
     }
 
@@ -180,8 +200,7 @@ impl Routes {
         post: &[f64],
         message: *mut f64,
     ) {
-        self.each_part(tile, false, |quad, part| {
-            let transfer = transfers.of(quad, self);
+        self.each_part(transfers, tile, false, |transfer, part| {
             // SAFETY: the message, the weights and the transfers are as `scatter` asks; the part is of the tile.
             unsafe { (transfer.scatter)(self, part, mixing, post.as_ptr(), message) }
         });
@@ -199,8 +218,7 @@ impl Routes {
         from: Returned<'_>,
         bbar: &mut [f64],
     ) {
-        self.each_part(tile, true, |quad, part| {
-            let transfer = transfers.of(quad, self);
+        self.each_part(transfers, tile, true, |transfer, part| {
             // SAFETY: the message, the weights and the transfers are as `gather` asks; the part is of
             // the tile.
             unsafe { (transfer.gather)(self, part, from, bbar.as_mut_ptr()) }
@@ -469,7 +487,7 @@ fn move_on(places: &mut [usize; QUAD], far: usize) {
 /// # Safety
 /// There is room for it at `to`.
 #[inline(always)]
-unsafe fn put<V: Lane>(value: V, add: bool, to: *mut f64) {
+pub(super) unsafe fn put<V: Lane>(value: V, add: bool, to: *mut f64) {
     // SAFETY: there is room for one vector at `to`, as this function asks.
     unsafe {
         let sum = if add {

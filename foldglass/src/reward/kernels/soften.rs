@@ -71,15 +71,33 @@ impl Soften {
         if self.width == 1 {
             return self.lone_cells::<V, Q>(has, q, values, mask, policy);
         }
-        let (rule, block) = (self.rule(has), q * self.width);
+        // A width that the compiler knows: then it knows that no entry leaves a block.
+        if self.width == V::WIDTH {
+            self.blocks::<V, Q>(has, (q, V::WIDTH), values, mask, policy);
+        } else {
+            self.blocks::<V, Q>(has, (q, self.width), values, mask, policy);
+        }
+    }
+
+    /// Softens blocks of cells, `width` side by side.
+    #[inline(always)]
+    fn blocks<V: Lane, const Q: usize>(
+        &self,
+        has: Has<V>,
+        (q, width): (usize, usize),
+        values: &[f64],
+        mask: &[u8],
+        policy: &mut [f64],
+    ) {
+        let (rule, block) = (self.rule(has), q * width);
         let blocks = values
             .chunks_exact(block)
             .zip(policy.chunks_exact_mut(block));
-        for (mask, (values, policy)) in mask.chunks_exact(self.width).zip(blocks) {
-            for lane in (0..self.width).step_by(V::WIDTH) {
+        for (mask, (values, policy)) in mask.chunks_exact(width).zip(blocks) {
+            for lane in (0..width).step_by(V::WIDTH) {
                 let chosen = has.bytes(&mask[lane..]);
                 let (values, policy) = (&values[lane..], &mut policy[lane..]);
-                rule.cell::<Q>((q, self.width), chosen, values, policy);
+                rule.cell::<Q>((q, width), chosen, values, policy);
             }
         }
     }
@@ -198,17 +216,16 @@ impl<V: Lane> UpdateConstants<V> {
             best = value(action).most(best);
         }
         let mut weights = [zero; Q];
-        // How many actions are as good as the best, and how many are near enough to have a share.
-        let (mut good, mut near) = (zero, zero);
+        // How many actions are as good as the best, and how far behind the next one is.
+        let (mut sum, mut next) = (zero, chosen.like(f64::NEG_INFINITY));
         for (action, to) in weights.iter_mut().enumerate().take(q) {
             let behind = value(action).minus(best);
-            near = near.plus(one.keep_if_ge(behind, self.far));
             *to = one.keep_if_ge(behind, self.tie);
-            good = good.plus(*to);
+            sum = sum.plus(*to);
+            next = to.fma(chosen.like(f64::MIN), behind).most(next);
         }
-        let mut sum = good;
         // When it is cold, actions are as good as the best or far behind: no exponential then.
-        if self.is_soft && near.any_above(good) {
+        if self.is_soft && next.any_from(self.far) {
             sum = zero;
             for (action, to) in weights.iter_mut().enumerate().take(q) {
                 let behind = value(action).minus(best);

@@ -107,8 +107,8 @@ pub(crate) trait Lane: Copy {
     fn most(self, b: Self) -> Self;
     /// `self` where `a >= b`, else zero.
     fn keep_if_ge(self, a: Self, b: Self) -> Self;
-    /// Whether a lane is above that of `b`.
-    fn any_above(self, b: Self) -> bool;
+    /// Whether a lane is at least that of `b`.
+    fn any_from(self, b: Self) -> bool;
     /// 2 to the power of whole numbers from -1022 to 1023, each given as MAGIC plus the number.
     fn power_of_two(magic: Self) -> Self;
 
@@ -208,8 +208,8 @@ impl Lane for f64 {
         if a >= b { self } else { 0.0 }
     }
     #[inline(always)]
-    fn any_above(self, b: f64) -> bool {
-        self > b
+    fn any_from(self, b: f64) -> bool {
+        self >= b
     }
     #[inline(always)]
     fn power_of_two(magic: f64) -> f64 {
@@ -278,8 +278,8 @@ impl Lane for Portable {
         Portable::lanes(|i| self.0[i].keep_if_ge(a.0[i], b.0[i]))
     }
     #[inline(always)]
-    fn any_above(self, b: Portable) -> bool {
-        self.0.iter().zip(b.0).any(|(a, b)| *a > b)
+    fn any_from(self, b: Portable) -> bool {
+        self.0.iter().zip(b.0).any(|(a, b)| *a >= b)
     }
     #[inline(always)]
     fn power_of_two(magic: Portable) -> Portable {
@@ -364,8 +364,8 @@ mod x86 {
             }
         }
         #[inline(always)]
-        fn any_above(self, b: Self) -> bool {
-            intrinsics! { _mm512_cmp_pd_mask::<_CMP_GT_OQ>(self.0, b.0) != 0 }
+        fn any_from(self, b: Self) -> bool {
+            intrinsics! { _mm512_cmp_pd_mask::<_CMP_GE_OQ>(self.0, b.0) != 0 }
         }
         #[inline(always)]
         fn power_of_two(magic: Self) -> Self {
@@ -416,8 +416,8 @@ mod x86 {
             intrinsics! { Self(_mm256_and_pd(_mm256_cmp_pd::<_CMP_GE_OQ>(a.0, b.0), self.0)) }
         }
         #[inline(always)]
-        fn any_above(self, b: Self) -> bool {
-            intrinsics! { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(self.0, b.0)) != 0 }
+        fn any_from(self, b: Self) -> bool {
+            intrinsics! { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GE_OQ>(self.0, b.0)) != 0 }
         }
         #[inline(always)]
         fn power_of_two(magic: Self) -> Self {
