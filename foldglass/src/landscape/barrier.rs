@@ -16,7 +16,7 @@ mod bound;
 
 use crate::landscape::shelf::Workers;
 use crate::landscape::shelf::nodes::ShelfNodes;
-use crate::landscape::shelf::workers::{Neighbours, WaterLevel, Wish};
+use crate::landscape::shelf::workers::{Drop, MOST_LATER, Neighbours, WaterLevel, Wish};
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
 use crate::proof::claim::{Move, Standing, WayOut};
@@ -32,7 +32,8 @@ type Change = (usize, Symbol);
 
 /// Refuses a cap whose codes do not fit.
 pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
-    let each = ShelfNodes::BYTES + size_of::<Option<u128>>() as u128 + 2 * size_of::<u32>() as u128;
+    let later = size_of::<Spill<u128>>() + MOST_LATER * size_of::<Drop<u128>>();
+    let each = ShelfNodes::BYTES + later as u128 + 2 * size_of::<u32>() as u128;
     let needed = (cap as u128).checked_mul(each);
     Ok(memory.check(&format!("a flood of {cap} codes"), needed)?)
 }
@@ -74,7 +75,7 @@ pub fn way_out<C: RewardCounter>(
     let is_level = bound == C::Numerator::default();
     let mut flood = BarrierFlood {
         nodes: ShelfNodes::new(start.clone()),
-        spills: vec![None],
+        spills: vec![Spill::default()],
         waiting: vec![0],
         cap,
         top: top.clone(),
@@ -110,8 +111,8 @@ pub fn way_out<C: RewardCounter>(
 /// A flood in progress.
 struct BarrierFlood<N> {
     nodes: ShelfNodes,
-    /// By code: the least drop, above the water and below the bound, that a change of it leads to.
-    spills: Vec<Option<N>>,
+    /// By code.
+    spills: Vec<Spill<N>>,
     /// Codes to look at.
     waiting: Vec<u32>,
     cap: usize,
@@ -123,6 +124,40 @@ struct BarrierFlood<N> {
     water: N,
     /// The codes that were found when the water last fell.
     above_water: usize,
+}
+
+/// The changes of a code that drop lower than the water, and not as low as the bound.
+struct Spill<N> {
+    /// Those that drop least, the least last.
+    later: Vec<Drop<N>>,
+    /// The least drop of the others, for which the code is looked at again.
+    next: Option<N>,
+}
+
+impl<N> Default for Spill<N> {
+    fn default() -> Self {
+        Spill {
+            later: Vec::new(),
+            next: None,
+        }
+    }
+}
+
+impl<N: Numerator> Spill<N> {
+    /// The least drop.
+    fn least(&self) -> Option<&N> {
+        let first = self.later.last().map(|(drop, ..)| drop);
+        first.or(self.next.as_ref())
+    }
+
+    /// Takes out the changes that the water has fallen to; none where the code has to be looked at.
+    fn reached(&mut self, water: &N) -> Vec<(u32, Symbol)> {
+        let mut reached = Vec::new();
+        while let Some((_, cell, action)) = self.later.pop_if(|(drop, ..)| *drop <= *water) {
+            reached.push((cell, action));
+        }
+        reached
+    }
 }
 
 /// How a flood ended.
@@ -145,7 +180,7 @@ impl<N: Numerator> BarrierFlood<N> {
         loop {
             if next == self.waiting.len() {
                 next = 0;
-                let Some(water) = self.spills.iter().flatten().min() else {
+                let Some(water) = self.spills.iter().filter_map(Spill::least).min() else {
                     return End::Dry;
                 };
                 self.fall(water.clone());
@@ -155,18 +190,36 @@ impl<N: Numerator> BarrierFlood<N> {
             }
             let end = self.waiting.len().min(next + workers.together());
             let numbers = self.waiting[next..end].to_vec();
+            let reached = numbers.iter().map(|&number| {
+                let spill = &mut self.spills[number as usize];
+                spill.reached(&self.water)
+            });
+            let reached: Vec<_> = reached.collect();
+            let unseen = numbers
+                .iter()
+                .zip(&reached)
+                .filter(|(_, reached)| reached.is_empty());
+            let unseen: Vec<u32> = unseen.map(|(&number, _)| number).collect();
             let level = WaterLevel {
                 top: self.top.clone(),
                 water: self.water.clone(),
                 bound: Some(self.bound.clone()),
             };
             let watch = (observer, self.progress());
-            let seen = workers.look(&self.nodes, &numbers, &level, Wish::All, watch);
+            let seen = workers.look(&self.nodes, &unseen, &level, Wish::All, watch);
             let Ok(seen) = seen else {
                 return End::Stopped;
             };
             next = end;
-            for (number, seen) in numbers.into_iter().zip(seen) {
+            let mut seen = seen.into_iter();
+            for (number, reached) in numbers.into_iter().zip(reached) {
+                if !reached.is_empty() {
+                    if !self.keep(number, &reached) {
+                        return End::Stopped;
+                    }
+                    continue;
+                }
+                let seen = seen.next().expect("one for each that is looked at");
                 if let Some((cell, action, _)) = seen.raising {
                     let mut way = self.nodes.way(number as usize);
                     way.push((cell, action));
@@ -183,18 +236,30 @@ impl<N: Numerator> BarrierFlood<N> {
     fn fall(&mut self, water: N) {
         self.above_water = self.nodes.len();
         let spilling = self.spills.iter().enumerate();
-        let spilling = spilling.filter(|(_, drop)| drop.as_ref() == Some(&water));
+        let spilling = spilling.filter(|(_, spill)| spill.least() == Some(&water));
         self.waiting = spilling.map(|(number, _)| number as u32).collect();
         self.water = water;
     }
 
     /// Takes in what was seen at a code; false when the cap does not allow it.
     fn take(&mut self, number: u32, seen: Neighbours<N>) -> bool {
-        self.spills[number as usize] = seen.next;
+        let Neighbours {
+            kept,
+            mut later,
+            next,
+            ..
+        } = seen;
+        later.reverse();
+        self.spills[number as usize] = Spill { later, next };
+        self.keep(number, &kept)
+    }
+
+    /// Keeps the codes that changes of one lead to; false when the cap does not allow it.
+    fn keep(&mut self, number: u32, changes: &[(u32, Symbol)]) -> bool {
         let before = self.nodes.len();
-        let beyond = self.nodes.insert_all(number, &seen.kept, self.cap);
+        let beyond = self.nodes.insert_all(number, changes, self.cap);
         let new = before..self.nodes.len();
-        self.spills.resize(new.end, None);
+        self.spills.resize_with(new.end, Spill::default);
         self.waiting.extend(new.map(|number| number as u32));
         beyond.is_none()
     }

@@ -18,6 +18,9 @@ const MOST_TOGETHER: usize = 4096;
 /// Fewer rewards than these are not worth a thread.
 const WORTH_THREADS: usize = 1 << 16;
 
+/// The most changes of a code that are kept for when the water falls to them. A code that has more is looked at again.
+pub(in crate::landscape) const MOST_LATER: usize = 16;
+
 /// Counters that go from code to code, one a thread: `Workers<WideCounter>` where the rewards of the class
 /// pass the integers of a [`Counter`].
 pub struct Workers<C = Counter> {
@@ -45,12 +48,18 @@ pub(in crate::landscape) struct WaterLevel<N> {
     pub bound: Option<N>,
 }
 
+/// How far a change drops, its cell and its action.
+pub(in crate::landscape) type Drop<N> = (N, u32, Symbol);
+
 /// What was seen at a code, by cell, then by action.
 #[derive(Debug)]
 pub(in crate::landscape) struct Neighbours<N> {
     /// Cells and actions that drop no further than the water.
     pub kept: Vec<(u32, Symbol)>,
-    /// The least drop of the others below the bound, where there is one.
+    /// The others below the bound that drop least: the drop, cell and action, ascending, at most [`MOST_LATER`]. All of
+    /// one drop are there or none.
+    pub later: Vec<Drop<N>>,
+    /// The least drop below the bound of those that are left out.
     pub next: Option<N>,
     /// The first cell and action that lead above the top, and J's numerator then.
     pub raising: Option<(usize, Symbol, N)>,
@@ -190,6 +199,7 @@ fn look_at<C: RewardCounter>(
     let mut rewards = vec![C::Numerator::default(); counter.class().q()];
     let mut seen = Neighbours {
         kept: Vec::new(),
+        later: Vec::new(),
         next: None,
         raising: None,
     };
@@ -208,15 +218,25 @@ fn look_at<C: RewardCounter>(
             }
             if drop <= *water {
                 seen.kept.push((cell as u32, action));
-            } else if bound.as_ref().is_some_and(|bound| drop < *bound)
-                && seen.next.as_ref().is_none_or(|next| drop < *next)
-            {
-                seen.next = Some(drop);
+            } else if bound.as_ref().is_some_and(|bound| drop < *bound) {
+                seen.later.push((drop, cell as u32, action));
             }
         }
         if seen.raising.is_some() && wish == Wish::Raising {
             break;
         }
     }
+    (seen.later, seen.next) = least(seen.later);
     Ok(seen)
+}
+
+/// The changes that drop least, and the least drop of the others.
+fn least<N: Numerator>(mut changes: Vec<Drop<N>>) -> (Vec<Drop<N>>, Option<N>) {
+    changes.sort_unstable();
+    let next = changes.get(MOST_LATER).map(|(drop, ..)| drop.clone());
+    if let Some(next) = &next {
+        changes.truncate(changes.partition_point(|(drop, ..)| drop < next));
+        changes.shrink_to_fit();
+    }
+    (changes, next)
 }
