@@ -1,5 +1,8 @@
 //! States G.5: temperatures, resets, transformers against the coefficient (tab:regulator).
 
+mod coefficients;
+mod scans;
+
 use super::transformers::{
     at_chance, chance, chance_of, curricula, fresh, name, of, schedule, succeed,
 };
@@ -18,9 +21,12 @@ use crate::reproduce::items::relabelling::{
 use crate::reproduce::items::{temperature, temperature_b};
 use crate::reproduce::studies::{PLAIN, RESETS, SCAN};
 use crate::reproduce::{Key, LEVEL, Row};
+use coefficients::{not_shared, relabelling, three_lengths, working_point};
 use foldglass::support::stats::{
     Proportion, SampleMoments, Summary, chi_square_tail, fisher, welch,
 };
+use scans::{SeedSpread, fewest, highest, widest};
+pub use scans::{helped, scan};
 
 const SECTION: &str = "App. G.5";
 
@@ -29,119 +35,6 @@ const RUNS: u64 = 12;
 
 /// The temperatures between which the classes of several lengths have their best rewards.
 const PEAKS: std::ops::RangeInclusive<f64> = 1.8e-5..=5.6e-5;
-
-/// The untied classes that a temperature helps, and what that rests on.
-pub struct Helped {
-    /// Which, with the best temperature of each.
-    pub ids: Vec<(ClassId, f64)>,
-    /// In words.
-    pub classes: Vec<String>,
-    /// The fewest runs at a temperature.
-    pub basis: Basis,
-}
-
-/// The untied classes on which some temperature ends clearly above the coldest: by three standard
-/// errors, since the best of many is looked at.
-pub fn helped(facts: &ReproductionFacts) -> Result<Helped, Absent> {
-    let (mut ids, mut classes) = (Vec::new(), Vec::new());
-    let mut fewest = u64::MAX;
-    for class in UNTIED {
-        let points = scan(facts, class)?;
-        let cold = if class == QG03 {
-            facts.summary(PLAIN, class, None)?
-        } else {
-            points[0].1
-        };
-        let (tau, best) = highest(points).expect("a scan has temperatures");
-        fewest = fewest.min(best.n.min(cold.n) as u64);
-        let square = |sd: Option<f64>, n: usize| sd.unwrap_or(0.0).powi(2) / n as f64;
-        let error = (square(cold.sd, cold.n) + square(best.sd, best.n)).sqrt();
-        if best.mean - cold.mean > 3.0 * error && best.mean > cold.mean + 1e-3 {
-            ids.push((class, tau));
-            classes.push(format!(
-                "{class} ({:.4} to {:.4} at {tau:e})",
-                cold.mean, best.mean
-            ));
-        }
-    }
-    Ok(Helped {
-        ids,
-        classes,
-        basis: sampled(fewest, RUNS),
-    })
-}
-
-/// The rewards of a class over its scan, the coldest first: at least one temperature. The quick scale scans some
-/// classes only.
-pub fn scan(facts: &ReproductionFacts, class: ClassId) -> Result<Vec<(f64, Summary)>, Absent> {
-    let mut taus = facts.records.temperatures(SCAN, class.id);
-    if taus.is_empty() {
-        return Err(Absent::Runs(format!("{class} in {}", SCAN.name)));
-    }
-    taus.sort_by(f64::total_cmp);
-    let point = |tau: f64| Ok((tau, facts.summary(SCAN, class, Some(tau))?));
-    taus.into_iter().map(point).collect()
-}
-
-/// The temperature with the highest mean.
-fn highest(points: impl IntoIterator<Item = (f64, Summary)>) -> Option<(f64, Summary)> {
-    points
-        .into_iter()
-        .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
-}
-
-/// A standard deviation, and of how many runs it is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Spread {
-    sd: f64,
-    runs: usize,
-}
-
-impl Spread {
-    /// That of a summary; absent where there is one run.
-    fn of(summary: &Summary, class: ClassId) -> Result<Spread, Absent> {
-        let none = || Absent::Runs(format!("a standard deviation on {class}, which takes two"));
-        Ok(Spread {
-            sd: summary.sd.ok_or_else(none)?,
-            runs: summary.n,
-        })
-    }
-
-    /// Whether it is at most so large; none where it is larger by no more than chance.
-    fn is_up_to(self, bound: f64) -> Option<bool> {
-        if self.sd <= bound {
-            return Some(true);
-        }
-        let degrees = self.runs - 1;
-        let p = chi_square_tail(degrees as f64 * (self.sd / bound).powi(2), degrees);
-        (p < LEVEL).then_some(false)
-    }
-
-    /// The relative error of the standard deviation of so many normal variables.
-    fn relative_error(runs: u64) -> f64 {
-        1.0 / (2.0 * (runs.max(2) - 1) as f64).sqrt()
-    }
-}
-
-/// The standard deviation of a class at the coldest and at the best temperature of its scan, the larger.
-fn widest(facts: &ReproductionFacts, class: ClassId) -> Result<Spread, Absent> {
-    let points = scan(facts, class)?;
-    let cold = Spread::of(&points[0].1, class)?;
-    let (_, best) = highest(points).expect("a scan has temperatures");
-    let best = Spread::of(&best, class)?;
-    Ok(if best.sd > cold.sd { best } else { cold })
-}
-
-/// The fewest runs of classes at a temperature of their scan.
-fn fewest(facts: &ReproductionFacts, classes: &[ClassId]) -> Result<u64, Absent> {
-    let mut fewest = u64::MAX;
-    for &class in classes {
-        for (_, summary) in scan(facts, class)? {
-            fewest = fewest.min(summary.n as u64);
-        }
-    }
-    Ok(fewest)
-}
 
 pub const CLAIMS: &[Claim] = &[
     claim(
@@ -237,7 +130,7 @@ pub const CLAIMS: &[Claim] = &[
             let narrow = [widest(QG21_345)?, widest(QG11_3456)?, widest(QG21_456)?];
             let wide = facts.summary(PLAIN, QG03, None)?;
             let runs = fewest(facts, &LENGTHS)?.min(wide.n as u64);
-            let wide = Spread::of(&wide, QG03)?;
+            let wide = SeedSpread::of(&wide, QG03)?;
             let (z5, qg) = (widest(Z5)?.sd, widest(QG)?.sd);
             let close = |sd: f64| (0.155..0.175).contains(&sd);
             let of_narrow = narrow.map(|spread| spread.is_up_to(0.013));
@@ -252,7 +145,7 @@ pub const CLAIMS: &[Claim] = &[
                     "narrow windows up to {narrow:.4}, (0,3) {:.4}, Z_5 {z5:.4}, quasigroup {qg:.4}; the standard \
                      deviation of {runs} runs has a relative error of {:.2}",
                     wide.sd,
-                    Spread::relative_error(runs)
+                    SeedSpread::relative_error(runs)
                 ),
             )
         },
@@ -530,203 +423,5 @@ impl ClassesAtOne {
             false if (self.all..=self.all + self.near).contains(&number) => None,
             false => Some(false),
         }
-    }
-}
-
-/// The accuracies at 0.3; of parity also how far its curriculum went before.
-fn working_point(facts: &ReproductionFacts) -> Result<Decided, Absent> {
-    use temperature_b::{ITEM, LENGTH, PARITY, QUASIGROUP, SUCCESS, TemperatureBQuantity, Z5};
-    let rows =
-        [Z5, QUASIGROUP].map(|task| facts.row(&ITEM, task, TemperatureBQuantity::Accuracy(0.3)));
-    let rows: Vec<&Row> = rows.into_iter().collect::<Result<_, _>>()?;
-    let parity: Vec<&Trained> = temperature_b::of(facts.records, PARITY, |c| c == 0.3).collect();
-    let at_chance = parity.iter().filter(|model| at_chance(model)).count();
-    // The same seeds, trained again and kept where they were best.
-    let again = facts.records.fleets.screened.iter();
-    let again: Vec<&Screened> = again.filter(|model| model.records == LOST_PARITY).collect();
-    let once = |model: &&&Screened| model.best.accuracies.get(LENGTH - 1) > Some(&SUCCESS);
-    let steps: Vec<u64> = again
-        .iter()
-        .filter(once)
-        .map(|model| model.best.step)
-        .collect();
-    let words: Vec<String> = rows.iter().map(|row| beside(row)).collect();
-    let (least, most) = curricula(facts, PARITY)?;
-    let mut text = format!(
-        "{}; parity: {at_chance} of {} networks end at chance, after the gate (accuracy above 0.9) had let \
-         their curricula go on to T = {least} to {most}; trained again, {} of {} were above {SUCCESS} at T = \
-         {LENGTH} at their best step",
-        words.join("; "),
-        parity.len(),
-        steps.len(),
-        again.len(),
-    );
-    if let Some((first, last)) = steps.iter().min().zip(steps.iter().max()) {
-        text += &format!(" ({first} to {last})");
-    }
-    let (least, most) = curricula(facts, QUASIGROUP)?;
-    text += &format!("; the quasigroup's curricula end at T = {least} to {most}");
-    if most < LENGTH {
-        text += &format!(", so that length {LENGTH} was not trained");
-    }
-    let chance = (!parity.is_empty()).then_some(at_chance == parity.len());
-    basis(&ITEM, &rows).told(&[told(rows[0]), told(rows[1]), chance], text)
-}
-
-/// The run of parity at 0.3 whose networks were kept at their best.
-const LOST_PARITY: &str = "lost-parity";
-
-/// Whether no coefficient brings half of the networks or more of all three tasks above 0.95, and one does so on
-/// one task and not on another.
-fn not_shared(facts: &ReproductionFacts) -> Result<Decided, Absent> {
-    use temperature_b::{COEFFICIENTS, PARITY, QUASIGROUP, TASKS, Z5};
-    let (mut shared, mut apart, mut fewest) = (false, false, u64::MAX);
-    let mut words = Vec::new();
-    for c in COEFFICIENTS {
-        let found = TASKS.map(|task| succeed(facts, task, c));
-        let works = found.map(|found| 2 * found.successes >= found.trials.max(1));
-        shared |= works == [true; 3];
-        apart |= works.contains(&true) && works.contains(&false);
-        for found in found {
-            fewest = fewest.min(found.trials);
-        }
-        if works.contains(&true) {
-            let each = TASKS.into_iter().zip(found);
-            let each: Vec<String> = each
-                .map(|(task, found)| format!("{} {}", name(task.id), of(found)))
-                .collect();
-            words.push(format!("at {c} {}", each.join(", ")));
-        }
-    }
-    let words = match words.is_empty() {
-        true => "half of a task's at no coefficient".to_owned(),
-        false => words.join("; "),
-    };
-    let mut text = format!("networks above 0.95 at T = 8: {words}");
-    if let Some(schedule) = schedule(facts) {
-        let each = [Z5, QUASIGROUP, PARITY].map(|task| {
-            let found = fresh(facts, task.id);
-            format!("{} {}", name(task.id), of(found))
-        });
-        text += &format!(
-            "; above 0.95 at every length under another schedule ({schedule}): {}, S_3 {}",
-            each.join(", "),
-            of(fresh(facts, "s:3"))
-        );
-    }
-    networks(fewest, 4).parts(&[!shared, apart], text)
-}
-
-/// The accuracies of a setting's networks at a length.
-fn relabelled(
-    facts: &ReproductionFacts,
-    class: ClassId,
-    length: usize,
-    noise: &str,
-    initial: &str,
-) -> Result<SampleMoments, Absent> {
-    let own = relabelling::of(facts.records, class, initial, noise);
-    let values: Vec<f64> = own.filter_map(|model| model.accuracy(length)).collect();
-    let moments = Summary::of(&values).and_then(|summary| summary.moments());
-    moments.ok_or_else(|| Absent::Runs(format!("{class}, {noise}, {initial}")))
-}
-
-/// Whether the paper's best setting is above the unperturbed run, under either initial law.
-fn relabelling(facts: &ReproductionFacts) -> Result<Decided, Absent> {
-    use relabelling::RelabellingQuantity::{AllSolved, Effect};
-    let row =
-        |quantity: relabelling::RelabellingQuantity| facts.row(&relabelling::ITEM, TWO, quantity);
-    let (mut held, mut words) = (Vec::new(), Vec::new());
-    let mut rows = Vec::new();
-    let mut solve = Vec::new();
-    for initial in INITIAL {
-        let effect = row(Effect(initial))?;
-        let solved = row(AllSolved(initial))?;
-        // An effect that agrees with the paper's may still be none.
-        let setting = relabelled(facts, TWO, 2, BEST_NOISE, initial)?;
-        let without = relabelled(facts, TWO, 2, NO_NOISE, initial)?;
-        let helps = match told(effect) {
-            Some(false) => Some(false),
-            _ => (welch(&setting, &without) < LEVEL).then_some(setting.mean > without.mean),
-        };
-        held.extend([helps, Some(ours(solved)? == 0.0)]);
-        solve.push(solved.ours_cell.text());
-        rows.push(effect);
-        let mut best: Option<(&str, SampleMoments)> = None;
-        for noise in NOISE.into_iter().filter(|noise| *noise != NO_NOISE) {
-            let with = relabelled(facts, TWO, 2, noise, initial)?;
-            if best.is_none_or(|(_, best)| with.mean > best.mean) {
-                best = Some((noise, with));
-            }
-        }
-        let (noise, best) = best.expect("eighteen settings");
-        // The best of eighteen is picked by its mean: its p-value is that of eighteen tests.
-        let settings = (NOISE.len() - 1) as f64;
-        let p = (welch(&best, &without) * settings).min(1.0);
-        words.push(format!(
-            "{:+.3} under {initial} ({} against the paper's), where the best of the eighteen is {noise} with {:+.3} ({} for the best of so \
-             many)",
-            ours(effect)?,
-            chance_of(effect),
-            best.mean - without.mean,
-            chance(p)
-        ));
-    }
-    let text = format!(
-        "what a full permutation every 500 steps adds at T = 2 (+0.125 in the paper): {}; networks above 0.95: {}",
-        words.join("; "),
-        solve.join(" and ")
-    );
-    basis(&relabelling::ITEM, &rows).told(&held, text)
-}
-
-/// Whether relabelling is within the noise of seeds on three lengths, and positive.
-fn three_lengths(facts: &ReproductionFacts) -> Result<Decided, Absent> {
-    let (mut within, mut positive) = (true, Vec::new());
-    let (mut words, mut fewest) = (Vec::new(), u64::MAX);
-    for initial in INITIAL {
-        let without = relabelled(facts, THREE, 3, NO_NOISE, initial)?;
-        for noise in LONGER.into_iter().filter(|noise| *noise != NO_NOISE) {
-            let with = relabelled(facts, THREE, 3, noise, initial)?;
-            let (effect, p) = (with.mean - without.mean, welch(&with, &without));
-            fewest = fewest.min(with.n.min(without.n) as u64);
-            if noise == BEST_NOISE {
-                within &= p >= LEVEL;
-                // A sign within the noise of seeds is none.
-                positive.push((p < LEVEL).then_some(effect > 0.0));
-            }
-            words.push(format!(
-                "{noise} under {initial} {effect:+.4} ({})",
-                chance(p)
-            ));
-        }
-    }
-    let parts: Vec<Option<bool>> = [Some(within)].into_iter().chain(positive).collect();
-    networks(fewest, 4).told(
-        &parts,
-        format!(
-            "what relabelling adds to the accuracy at T = 3: {}; the paper does not say of which setting it \
-             speaks, and {BEST_NOISE} decides",
-            words.join(", ")
-        ),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Catches a law with other degrees of freedom than the runs have, and a bound that one run is held against.
-    #[test]
-    fn a_standard_deviation_is_judged_by_its_own_runs() {
-        let of = |rewards: &[f64]| Spread::of(&Summary::of(rewards).unwrap(), QG03);
-        assert!(matches!(of(&[0.9]), Err(Absent::Runs(_))));
-        let two = of(&[0.9, 1.0]).unwrap();
-        assert_eq!((two.runs, two.is_up_to(0.08)), (2, Some(true)));
-        // A chi-square of 1 degree exceeds 6.63 once in a hundred.
-        assert_eq!(two.is_up_to(two.sd / 2.5), None);
-        assert_eq!(two.is_up_to(two.sd / 2.6), Some(false));
-        let twelve = Spread { runs: 12, ..two };
-        assert_eq!(twelve.is_up_to(two.sd / 2.5), Some(false));
     }
 }
