@@ -168,6 +168,10 @@ fn mistake(error: &clap::Error) -> String {
                 Some("temperature" | "tau" | "beta") if takes("entropy") => {
                     "; the coefficient of the entropy bonus is --entropy".to_owned()
                 }
+                None if typed == "-T" && takes("lengths") => {
+                    "; the length of the inputs, the paper's T, is --lengths, such as --lengths 6"
+                        .to_owned()
+                }
                 None if !typed.starts_with('-') && takes("code") => {
                     format!("; --code {typed} states a file of codes")
                 }
@@ -184,6 +188,10 @@ fn mistake(error: &clap::Error) -> String {
                 ),
             };
             format!("{said}{hint}")
+        }
+        ErrorKind::MissingSubcommand => {
+            "a command is missing, such as `foldglass explore`: `foldglass help` lists the commands"
+                .to_owned()
         }
         _ => one_line(&error.to_string()),
     }

@@ -18,7 +18,8 @@ use super::report;
 use crate::claims::{Probes, ReproductionFacts, rows};
 use crate::cli::GlobalArgs;
 use crate::error::Error;
-use crate::output::{Report, number};
+use crate::output::Report;
+use crate::report::Cell;
 use crate::reproduce::{Records, ReproductionManifest, Scale, compare, items};
 use crate::sums::{Hashed, sum_of};
 use tar::{TarReader, TarWriter};
@@ -310,7 +311,7 @@ impl Report for Archive {
             (true, None) => "all as archived",
             (false, None) => "written",
         };
-        let bytes = number(*bytes as f64);
+        let bytes = Cell::Large((*bytes).into()).text();
         writeln!(
             out,
             "{}: {files} files, {bytes} bytes, {said}",

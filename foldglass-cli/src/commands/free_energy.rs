@@ -227,6 +227,17 @@ impl PointFields {
     }
 }
 
+/// What the columns contain.
+const LEGEND: &str = "\
+ln Z, mean J     over all codes at tau, by replicas; +- is half a 95 % interval
+F                the free energy, -tau ln Z
+L (CAVI)         the lowest loss -J - tau H of RLVR, H the entropy of all cells; its J: the reward there
+J-tilde          the mean reward of codes drawn from that policy cell by cell: J itself in untied classes
+(L-F)/tau        how far L is above F, in nats; below 0 only in tied classes or by the errors of F
+L from the fold  the loss of a run that starts at the code which multiplies step by step
+trips            the fewest round trips of a replica between rewards at chance and high ones; below 4 nothing is estimated
+";
+
 /// What `free-energy` found.
 #[derive(JsonSchema, Serialize)]
 pub struct Estimated {
@@ -282,6 +293,7 @@ impl Report for Estimated {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.table().write_text(out)?;
+        write!(out, "\n{LEGEND}")?;
         for point in &self.points {
             if let Some(reason) = &point.refused {
                 writeln!(out, "\ntau = {} is refused: {reason}", point.tau)?;

@@ -292,7 +292,13 @@ impl Report for LawReport {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "traps    {} by the theorem", self.traps)?;
+        let traps = Cell::Large(self.traps.parse().expect("digits")).text();
+        let rounded = if traps.contains('e') {
+            " (rounded; --json has every digit)"
+        } else {
+            ""
+        };
+        writeln!(out, "traps    {traps} by the theorem{rounded}")?;
         if let Some(census) = &self.census_traps {
             writeln!(out, "census   {census} counted")?;
         }

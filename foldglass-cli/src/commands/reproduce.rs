@@ -64,7 +64,7 @@ pub struct ReproduceArgs {
     /// The numbers to print [default: differing; all with --format]
     #[arg(long, alias = "rows", value_name = "WHICH")]
     show: Option<ShownRows>,
-    /// Write the table of all numbers to a file: .txt, .json, .csv, .md or .tex
+    /// Write the table of all numbers to this file: .txt, .json, .csv, .md or .tex
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 }

@@ -34,7 +34,7 @@ pub struct SummaryArgs {
     /// reward by which a method is judged]
     #[arg(long, value_name = "RESULT")]
     of: Option<String>,
-    /// Write the table to this file, by its extension: .txt, .json, .csv, .md or .tex
+    /// Write the table to this file: .txt, .json, .csv, .md or .tex
     #[arg(long, alias = "out", short_alias = 'o', value_name = "FILE")]
     table: Option<PathBuf>,
 }

@@ -120,7 +120,7 @@ impl Cell {
         match self {
             Cell::Text(text) => text.clone(),
             Cell::Whole(value) => value.to_string(),
-            Cell::Large(value) => grouped(&value.to_string()),
+            Cell::Large(value) => large(&value.to_string()),
             Cell::Real(real) => real.text(),
             Cell::Exact(fraction) => short_fraction(fraction),
             Cell::CountOf(Proportion { successes, trials }) => format!("{successes}/{trials}"),
@@ -135,6 +135,24 @@ impl Cell {
             Cell::Missing => "-".to_owned(),
         }
     }
+}
+
+/// More digits are no help in a line; programs receive all of them.
+const DIGITS: usize = 30;
+
+/// A whole number with its digits in groups, or rounded: `5.126e170`.
+fn large(digits: &str) -> String {
+    if digits.len() <= DIGITS {
+        return grouped(digits);
+    }
+    let mantissa: f64 = format!("{}.{}", &digits[..1], &digits[1..DIGITS])
+        .parse()
+        .expect("digits");
+    let rounded = format!("{mantissa:.3e}");
+    // 9.9996 is rounded to 1.000e1.
+    let (mantissa, carry) = rounded.split_once('e').expect("it has an exponent");
+    let exponent = digits.len() - 1 + usize::from(carry == "1");
+    format!("{mantissa}e{exponent}")
 }
 
 /// Longer fractions are no help in a line.
@@ -237,6 +255,15 @@ mod tests {
             (Cell::Whole(-3), "-3"),
             (Cell::Large(UBig::from(35_294_848u64)), "35,294,848"),
             (Cell::Large(UBig::from(648u64)), "648"),
+            (
+                Cell::Large(UBig::from(2u64).pow(97)),
+                "158,456,325,028,528,675,187,087,900,672",
+            ),
+            (Cell::Large(UBig::from(2u64).pow(100)), "1.268e30"),
+            (
+                Cell::Large(UBig::from(10u64).pow(200) - UBig::from(1u64)),
+                "1.000e200",
+            ),
             (Cell::real(1.0 / 3.0), "0.333333"),
             (Cell::Real(Digits::Decimals(4).of(0.25)), "0.2500"),
             (Cell::Real(Digits::Power.of(3.2e-5)), "3.2e-5"),

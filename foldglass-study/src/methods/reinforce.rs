@@ -152,7 +152,12 @@ impl Method for Reinforce {
         let given = &given;
         let batch: u32 = given.need("batch")?;
         let estimator = given.need("estimator")?;
-        let rate = given.need("learning_rate")?;
+        let rate = given.get("learning_rate")?.ok_or_else(|| {
+            SettingError::of(
+                "learning_rate",
+                "the key `learning_rate` is missing: a number above 0, such as 5 with sgd or 0.1 with adam",
+            )
+        })?;
         let mut settings = ReinforceSettings::new(estimator, batch as usize, rate);
         settings.objective = utility(class, given)?;
         settings

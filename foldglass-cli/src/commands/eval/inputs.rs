@@ -52,7 +52,7 @@ pub struct InputArgs {
     /// List the success p(x) of every input (to 100,000 inputs; to 10 million with --table)
     #[arg(long)]
     per_input: bool,
-    /// Write the list of --per-input to this file instead, FILE.parquet or FILE.csv
+    /// Write the list of --per-input to this file instead: .csv or .parquet
     #[arg(long, value_name = "FILE", requires = "per_input")]
     table: Option<PathBuf>,
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use foldglass::support::stats::Interval;
 use kuva::prelude::TickFormat;
-use kuva::render::render::{Primitive, Scene, TextAnchor};
+use kuva::render::render::{Primitive, Scene};
 
 use super::{Crossover, Estimate, FamilyPoint};
 use crate::report::figure::panel::{Axis, Frame, Panel, Places, grid};
-use crate::report::figure::{self, GREY, LOOKS, PLAIN, WIDTH, curve, legend, power_of_ten, text};
+use crate::report::figure::{self, GREY, LOOKS, curve, power_of_ten};
 
 const FRAME: Frame = Frame {
-    size: [WIDTH, 300.0],
-    margins: [85.0, 260.0, 40.0, 55.0],
+    size: [900.0, 300.0],
+    margins: [85.0, 110.0, 40.0, 55.0],
 };
 
 /// What is drawn in a panel.
@@ -39,9 +39,6 @@ fn range(values: &[f64], from_zero: bool) -> [f64; 2] {
     };
     [if from_zero { 0.0 } else { low - room }, high + room]
 }
-
-/// Names beside the axes are at least this far apart.
-const LINE: f64 = 15.0;
 
 /// The figure as SVG, a panel below the other.
 pub fn draw(crossover: &Crossover, title: &str) -> String {
@@ -132,7 +129,8 @@ impl Along {
         others.sort_by(f64::total_cmp);
         others.dedup();
         let own = if self.by_window { "g_tie" } else { "g_win" };
-        let (mut plots, mut entries) = (Vec::new(), Vec::new());
+        let mut plots = Vec::new();
+        let mut names: Vec<(String, f64, &'static str)> = Vec::new();
         let mut seen: Vec<f64> = shown.limits.iter().map(|(_, y)| *y).collect();
         for (&other, &look) in others.iter().zip(LOOKS.iter().cycle()) {
             let points = crossover.points.iter().filter(|p| self.other(p) == other);
@@ -145,7 +143,8 @@ impl Along {
                     .flat_map(|Interval { low, high }| [low, high]),
             );
             plots.extend(curve(&places, look));
-            entries.push(legend(&format!("{own} = {other}"), look));
+            let last = places.last().expect("each curve has a point");
+            names.push((format!("{own} = {other}"), last.y, look.colour));
         }
         let x = [self.zero - 0.1, self.end];
         let zero = self.zero;
@@ -159,10 +158,13 @@ impl Along {
         let x = Axis::of_powers(if self.by_window { "g_win" } else { "g_tie" }, x)
             .written(TickFormat::Custom(Arc::new(tick)));
         let y = Axis::new(shown.name, range(&seen, shown.from_zero));
-        let place = [WIDTH - 150.0, FRAME.margins[2] + 60.0];
-        let panel = Panel::new(title, FRAME, x, y)
-            .plots(plots)
-            .legend(entries, place, 130.0);
+        names.extend(
+            shown
+                .limits
+                .iter()
+                .map(|(name, y)| (name.clone(), *y, GREY)),
+        );
+        let panel = Panel::new(title, FRAME, x, y).plots(plots).name_ends(names);
         let places = panel.places();
         let mut scene = panel.scene();
         limits(&mut scene, &shown.limits, places);
@@ -182,25 +184,19 @@ impl Along {
     }
 }
 
-/// Dashed lines where the classes stand, their names beside the axes from the top down.
+/// Dashed lines where the classes stand.
 fn limits(scene: &mut Scene, limits: &[(String, f64)], places: Places) {
     let [left, right, ..] = FRAME.margins;
-    let mut limits: Vec<&(String, f64)> = limits.iter().collect();
-    limits.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mut free = f64::NEG_INFINITY;
-    for (name, reward) in limits {
+    for (_, reward) in limits {
         let y = places.y(*reward);
         scene.add(Primitive::Line {
             x1: left,
             y1: y,
-            x2: WIDTH - right,
+            x2: FRAME.size[0] - right,
             y2: y,
             stroke: GREY.into(),
             stroke_width: 1.0,
             stroke_dasharray: Some("6 4".to_owned()),
         });
-        let place = [WIDTH - right + 6.0, (y + 4.0).max(free)];
-        free = place[1] + LINE;
-        text(scene, place, TextAnchor::Start, PLAIN, name);
     }
 }

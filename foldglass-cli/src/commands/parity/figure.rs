@@ -7,7 +7,7 @@ use kuva::prelude::{
 use kuva::render::annotations::ReferenceLine;
 
 use crate::report::figure::panel::{Axis, Frame, Panel, svg};
-use crate::report::figure::{GREY, LOOKS, WIDTH, named};
+use crate::report::figure::{GREY, LOOKS, named};
 
 /// The lengths that are drawn beside the one asked for.
 const LENGTHS: [usize; 4] = [4, 8, 16, 40];
@@ -16,9 +16,12 @@ const LENGTHS: [usize; 4] = [4, 8, 16, 40];
 const ORDER: [usize; 5] = [6, 1, 3, 2, 0];
 
 const FRAME: Frame = Frame {
-    size: [WIDTH, 560.0],
-    margins: [75.0, 240.0, 60.0, 65.0],
+    size: [920.0, 560.0],
+    margins: [75.0, 20.0, 60.0, 65.0],
 };
+
+/// Where no curve is: below the rewards near 1, left of where RLVR melts.
+const LEGEND: [f64; 2] = [85.0, 200.0];
 
 /// The range of tau / tau_c.
 const RANGE: (f64, f64) = (0.5, 1.5);
@@ -73,7 +76,7 @@ pub fn draw(length: usize) -> String {
     let panel = Panel::new(title, FRAME, ratio, reward)
         .line(marker_line(1.0))
         .line(marker_line(0.75))
-        .legend(legend, [WIDTH - 225.0, 60.0], 215.0);
+        .legend(legend, LEGEND, 185.0);
     named(&svg(&panel.plots(plots).scene()), title)
 }
 
