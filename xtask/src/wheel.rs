@@ -51,7 +51,7 @@ fn build(tools: &Venv) -> Result<PathBuf, String> {
     let tool = |name: &str| Command::new(tools.python.with_file_name(name));
     let mut sdist = tool("maturin");
     sdist.current_dir(root().join("foldglass-py"));
-    succeed("maturin sdist", sdist.args(["sdist", "--out"]).arg(&sdists))?;
+    timed("maturin sdist", sdist.args(["sdist", "--out"]).arg(&sdists))?;
     let archive = only(&sdists, ".tar.gz")?;
     let mut unpack = Command::new(&tools.python);
     unpack.args(["-m", "tarfile", "-e"]).arg(&archive);
@@ -67,14 +67,28 @@ fn build(tools: &Venv) -> Result<PathBuf, String> {
     build.arg("--out").arg(&wheels);
     build.current_dir(only(&clean, "")?);
     build.env("CARGO_TARGET_DIR", folder.join("build"));
-    succeed("maturin build", &mut build)?;
+    timed("maturin build", &mut build)?;
     let wheel = only(&wheels, ".whl")?;
     let mut twine = Command::new(&tools.python);
     twine.args(["-m", "twine", "check", "--strict"]);
-    succeed("twine check", twine.arg(&archive).arg(&wheel))?;
-    let size = fs::metadata(&wheel).map_err(|error| error.to_string())?;
-    describe(&wheel, size.len())?;
+    timed("twine check", twine.arg(&archive).arg(&wheel))?;
+    for file in [&archive, &wheel] {
+        let size = fs::metadata(file).map_err(|error| error.to_string())?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        eprintln!("== wheel: {name}, {:.1} MB", size.len() as f64 / 1e6);
+        if file == &wheel {
+            check(&name, size.len())?;
+        }
+    }
     Ok(wheel)
+}
+
+/// Runs a command to its end and prints how long that took.
+fn timed(what: &str, command: &mut Command) -> Result<(), String> {
+    let start = Instant::now();
+    succeed(what, command)?;
+    eprintln!("== wheel: {what}, {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
 }
 
 /// Builds the wheel of `foldglass-fold`, the taskset for verifiers. `tests/large` installs and loads it.
@@ -91,8 +105,7 @@ fn taskset(tools: &Venv) -> Result<(), String> {
 }
 
 /// Refuses a wheel that is too large, or for one version of Python only.
-fn describe(wheel: &Path, size: u64) -> Result<(), String> {
-    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+fn check(name: &str, size: u64) -> Result<(), String> {
     if !name.contains("-cp310-abi3-") {
         return Err(format!("{name} is not for Python 3.10 and later (abi3)"));
     }
@@ -102,7 +115,6 @@ fn describe(wheel: &Path, size: u64) -> Result<(), String> {
     if size > LARGEST {
         return Err(format!("{name} has {size} bytes, more than {LARGEST}"));
     }
-    eprintln!("== wheel: {name}, {:.1} MB", size as f64 / 1e6);
     Ok(())
 }
 
@@ -159,7 +171,6 @@ mod tests {
 
     #[test]
     fn a_wheel_is_refused_if_it_is_large_or_for_one_python_only() {
-        let check = |name: &str, size| describe(Path::new(name), size);
         let good = "foldglass-0.1.0-cp310-abi3-manylinux_2_17_x86_64.whl";
         assert_eq!(check(good, LARGEST), Ok(()));
         assert!(check(good, LARGEST + 1).unwrap_err().contains("15000001"));

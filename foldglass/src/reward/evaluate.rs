@@ -127,7 +127,7 @@ impl Evaluator {
         self.passes.values[self.table.place(cell, 0).at(action)]
     }
 
-    /// d(c)Q(c,a) for every action of a cell.
+    /// d(c)Q(c,a) for every action of a cell, in a list of its own; [`values_into`](Evaluator::values_into) allocates nothing.
     pub fn values(&self, cell: usize) -> Vec<f64> {
         let place = self.table.place(cell, 0);
         (0..self.class().q())

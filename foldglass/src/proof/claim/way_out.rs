@@ -23,7 +23,8 @@ pub enum Standing {
         /// start included; none where the height is 0. No change of any of them leads above it.
         codes: usize,
     },
-    /// Some may.
+    /// Some may: the search was not finished. Whether its cap ended it or its caller is not part of the claim, and makes no
+    /// difference to a checker.
     Bound,
 }
 
