@@ -9,7 +9,7 @@
 //! 5. [`objectives`]: means of functions of the success, with exact gradients.
 //! 6. [`estimators`]: exact bias and variance of sampled policy gradients.
 //! 7. `layout`: where tables and messages lie in memory, for vectors of the processor.
-//! 8. `kernels`: the loops of `evaluate` on these vectors. All `unsafe` of the crate is here.
+//! 8. `kernels`: the loops of `evaluate` on these vectors. All `unsafe` of the crate is here and in `support::vectors`.
 
 pub(crate) mod binomial;
 pub mod count;

@@ -11,6 +11,7 @@
 //! 7. [`stats`]: error bars, intervals, autocorrelation times, tests.
 //! 8. [`names`]: the words that stand for values in flags and files.
 //! 9. [`clock`]: the time, for limits and progress.
+//! 10. `vectors`: loops compiled for each kind of vectors of the processor, with the calls to them that are `unsafe`.
 
 pub mod clock;
 pub mod context;
@@ -20,4 +21,6 @@ pub mod names;
 pub mod parallel;
 pub mod stats;
 pub mod stream;
+#[allow(unsafe_code)]
+pub(crate) mod vectors;
 pub mod watch;

@@ -29,13 +29,13 @@ use crate::model::operation::Symbol;
 use crate::model::policy::{Code, Policy};
 use crate::reward::count;
 use crate::reward::evaluate::{Evaluator, Passes};
-use crate::reward::kernels::on_vectors;
 use crate::reward::objectives;
 use crate::reward::ways::SummedBy;
 use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use crate::support::stream::Stream;
+use crate::support::vectors::{VectorWork, on_vectors};
 
 use advantage::Advantages;
 pub use advantage::ObjectiveError;
@@ -326,13 +326,7 @@ impl SampledTraining {
 
     /// Moves the logits along the gradient; `step` counts the optimizer's steps from 1.
     fn climb(&mut self, step: u64) {
-        // With the number of actions known where it is compiled, the loops over them are unrolled.
-        on_vectors(|| match self.class.q() {
-            2 => self.climb_cells(2, step),
-            3 => self.climb_cells(3, step),
-            5 => self.climb_cells(5, step),
-            q => self.climb_cells(q, step),
-        });
+        on_vectors(Climb { run: self, step });
     }
 
     #[inline(always)]
@@ -432,6 +426,27 @@ impl SampledTraining {
         let by = objectives::way(&self.class, utility, context);
         let found = || objectives::objective(&self.policy(), utility, 0, context);
         (by != SummedBy::Sampled).then(|| found().expect("nobody stops it").value)
+    }
+}
+
+/// One step of the optimizer, over all cells.
+struct Climb<'a> {
+    run: &'a mut SampledTraining,
+    step: u64,
+}
+
+impl VectorWork for Climb<'_> {
+    type Found = ();
+
+    #[inline(always)]
+    fn run(self) {
+        // With the number of actions known where it is compiled, the loops over them are unrolled.
+        match self.run.class.q() {
+            2 => self.run.climb_cells(2, self.step),
+            3 => self.run.climb_cells(3, self.step),
+            5 => self.run.climb_cells(5, self.step),
+            q => self.run.climb_cells(q, self.step),
+        }
     }
 }
 

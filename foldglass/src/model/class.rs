@@ -136,6 +136,18 @@ impl Group {
         self.first_cell + rank * self.histories + h
     }
 
+    /// Replaces histories by their cells, for the windows beside them.
+    #[inline(always)]
+    pub(crate) fn number_cells(&self, windows: &[u32], histories: &mut [u32]) {
+        let pairs = histories.iter_mut().zip(windows);
+        if self.occurring.is_some() {
+            pairs.for_each(|(h, &w)| *h = self.cell(w as usize, *h as usize) as u32);
+        } else {
+            let (first, each) = (self.first_cell as u32, self.histories as u32);
+            pairs.for_each(|(h, &w)| *h += first + w * each);
+        }
+    }
+
     /// The `n`-th window that can occur, as a base-q number.
     #[inline]
     pub fn window(&self, n: usize) -> usize {

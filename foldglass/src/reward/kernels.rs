@@ -1,6 +1,6 @@
 //! Gathers the loops that run on vectors, compiled for each kind of machine (paper, App. A).
 //!
-//! All that is unsafe in the crate is in this module, and all of it is safe to call from outside:
+//! All that is unsafe in the crate is in this module and in `support::vectors`, and all of it is safe to call from outside:
 //! the work of a kernel is described by a structure that knows how many entries of each buffer it
 //! reaches, buffers are slices, and a run whose reach passes the end of one is refused, in every
 //! build. Finding the reach is done once, where the description is made; comparing it costs a few
@@ -22,6 +22,8 @@ mod visits;
 
 use crate::reward::layout::PANEL;
 use crate::support::context::ONE_THREAD;
+#[cfg(target_arch = "x86_64")]
+use crate::support::vectors::{has_avx2, has_avx512};
 pub(crate) use aligned::Aligned;
 use product::Product;
 pub(crate) use routes::{Landing, Moves, Origin, Routes};
@@ -167,50 +169,6 @@ pub(crate) fn width() -> usize {
         return Avx512::WIDTH;
     }
     Portable::WIDTH
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_avx512() -> bool {
-    has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl")
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_avx2() -> bool {
-    !is_held_to_portable() && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
-}
-
-/// Whether tests hold this machine to the loops that other machines run: `FOLDGLASS_PORTABLE` in a build that checks itself.
-#[cfg(target_arch = "x86_64")]
-fn is_held_to_portable() -> bool {
-    static HELD: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    let asked = || std::env::var_os("FOLDGLASS_PORTABLE").is_some();
-    cfg!(debug_assertions) && *HELD.get_or_init(asked)
-}
-
-/// Does some work with the best vectors of this machine: what is inlined into it is compiled for each kind of them.
-/// No instruction that rounds differently is among them unless the work asks for it, so the bits are the same.
-#[inline(always)]
-pub(crate) fn on_vectors<T>(work: impl FnOnce() -> T) -> T {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
-        fn on_avx512<T>(work: impl FnOnce() -> T) -> T {
-            work()
-        }
-        #[target_feature(enable = "avx2,fma")]
-        fn on_avx2<T>(work: impl FnOnce() -> T) -> T {
-            work()
-        }
-        if has_avx512() {
-            // SAFETY: `has_avx512` has found all four features on this machine.
-            return unsafe { on_avx512(work) };
-        }
-        if has_avx2() {
-            // SAFETY: `has_avx2` has found both features on this machine.
-            return unsafe { on_avx2(work) };
-        }
-    }
-    work()
 }
 
 impl Kernels {

@@ -3,6 +3,7 @@
 //! A stream is addressed by (seed, number, position), so that a run can be interrupted and resumed
 //! again anywhere, and its result does not depend on what runs beside it.
 
+use super::vectors::{PORTION, fill_portions};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -53,14 +54,22 @@ impl Stream {
     pub fn below_all(&mut self, n: u32, places: &mut [u8]) {
         debug_assert!((1..=256).contains(&n));
         self.fill(places);
-        let least = 256 % n;
-        for place in places {
-            let product = u32::from(*place) * n;
-            *place = if product & 255 < least {
-                self.below(n) as u8
+        let (factor, least) = (n as u16, (256 % n) as u8);
+        // At most 255 times 256.
+        let product = |byte: u8| u16::from(byte) * factor;
+        for some in places.chunks_mut(32) {
+            // Loops over bytes without a branch become vectors.
+            let is_rare = |byte: u8| (product(byte) as u8) < least;
+            let rare = some.iter().fold(false, |rare, &byte| rare | is_rare(byte));
+            let below = |byte: u8| (product(byte) >> 8) as u8;
+            if rare {
+                some.iter_mut().for_each(|place| match is_rare(*place) {
+                    true => *place = self.below(n) as u8,
+                    false => *place = below(*place),
+                });
             } else {
-                (product >> 8) as u8
-            };
+                some.iter_mut().for_each(|place| *place = below(*place));
+            }
         }
     }
 
@@ -73,7 +82,24 @@ impl Stream {
 
     /// Random bytes.
     pub fn fill(&mut self, bytes: &mut [u8]) {
-        self.0.fill_bytes(bytes);
+        // Up to where a block of sixteen words begins; from there on, many blocks at once.
+        let (position, words) = (self.position(), 16);
+        let before = 4 * (position.next_multiple_of(words) - position) as usize;
+        if bytes.len() < before + PORTION {
+            return self.0.fill_bytes(bytes);
+        }
+        let (before, rest) = bytes.split_at_mut(before);
+        self.0.fill_bytes(before);
+        let (portions, rest) = rest.as_chunks_mut::<PORTION>();
+        let position = self.position();
+        let block = (position / words) as u64;
+        if fill_portions(&self.0.get_seed(), self.0.get_stream(), block, portions) {
+            let filled = portions.len() * PORTION / 4;
+            self.0.set_word_pos(position + filled as u128);
+        } else {
+            self.0.fill_bytes(portions.as_flattened_mut());
+        }
+        self.0.fill_bytes(rest);
     }
 }
 
@@ -141,6 +167,23 @@ mod tests {
         let mut again = Stream::new(9, 3).at(stream.position());
         assert!((0..100).all(|_| stream.uniform() == again.uniform()));
         assert_ne!(Stream::new(9, 3).uniform(), Stream::new(9, 4).uniform());
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_generator_wherever_they_begin_and_end() {
+        // Also where the number of a block passes 2^32.
+        for start in [0, 16, 5, 31, (1 << 36) - 40, (1 << 68) - 16] {
+            for size in [0, 3, 1024, 1028, 5000, 20_481] {
+                let mut stream = Stream::new(7, 1 << 40).at(start);
+                let mut generator = stream.clone().0;
+                let (mut found, mut expected) = (vec![0; size], vec![0; size]);
+                stream.fill(&mut found);
+                generator.fill_bytes(&mut expected);
+                assert!(found == expected, "{size} bytes from {start}");
+                assert_eq!(stream.position(), generator.get_word_pos());
+                assert_eq!(stream.0.next_u32(), generator.next_u32());
+            }
+        }
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::model::inputs::below;
 use crate::model::operation::Symbol;
 use crate::model::rewarded::{ExactWeights, RewardRule};
 use crate::model::task::Task;
-use crate::reward::kernels::on_vectors;
 use crate::support::stream::Stream;
+use crate::support::vectors::{VectorWork, on_vectors, small};
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 
@@ -201,6 +201,12 @@ impl RolloutBatch {
     fn fold(&mut self) {
         let q = self.class.q();
         let square = self.class.task().square().table();
+        let mut few = [0; small::MOST];
+        let is_small = square.len() <= small::MOST;
+        if is_small {
+            let entries = few.iter_mut().zip(square);
+            entries.for_each(|(entry, &state)| *entry = state.into());
+        }
         self.states.resize(self.inputs.len(), 0);
         for segment in &self.segments {
             let places = segment.at..segment.at + segment.inputs * segment.length;
@@ -211,7 +217,12 @@ impl RolloutBatch {
             for (t, symbols) in (1..).zip(steps) {
                 let (before, now) = states.split_at_mut(t * segment.inputs);
                 let before = &before[(t - 1) * segment.inputs..];
-                for ((state, &s), &x) in now.iter_mut().zip(before).zip(symbols) {
+                let done = match is_small {
+                    true => small::look_up(&few, q, before, symbols, now),
+                    false => 0,
+                };
+                let rest = now.iter_mut().zip(before).zip(symbols).skip(done);
+                for ((state, &s), &x) in rest {
                     *state = square[usize::from(s) * q + usize::from(x)];
                 }
             }
@@ -220,7 +231,11 @@ impl RolloutBatch {
 
     /// Rolls a policy out on the inputs.
     pub fn roll_out(&mut self, table: &DrawTable, stream: &mut Stream) {
-        on_vectors(|| self.roll_out_here(table, stream));
+        on_vectors(RollOut {
+            batch: self,
+            table,
+            stream,
+        });
     }
 
     #[inline(always)]
@@ -256,11 +271,10 @@ impl RolloutBatch {
                     push_digits(q, symbols, cells);
                 }
                 let of = &self.class.groups()[node.group];
-                for (cell, &window) in cells.iter_mut().zip(&self.windows) {
-                    *cell = of.cell(window as usize, *cell as usize) as u32;
-                }
+                of.number_cells(&self.windows, cells);
                 let words = words.next().expect("a word for each token");
-                table.draw(cells, words, &mut tokens[..lanes]);
+                let own = of.first_cell..of.first_cell + of.cells;
+                table.draw(own, cells, words, &mut tokens[..lanes]);
             }
             let rewards = &mut self.rewards[segment.first * group..][..lanes];
             rewards.fill(0.0);
@@ -313,6 +327,22 @@ impl RolloutBatch {
     /// The number of tokens.
     pub fn emitted(&self) -> usize {
         self.tokens.len()
+    }
+}
+
+/// The rollouts of a batch.
+struct RollOut<'a> {
+    batch: &'a mut RolloutBatch,
+    table: &'a DrawTable,
+    stream: &'a mut Stream,
+}
+
+impl VectorWork for RollOut<'_> {
+    type Found = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.batch.roll_out_here(self.table, self.stream);
     }
 }
 

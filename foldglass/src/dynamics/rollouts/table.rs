@@ -5,6 +5,8 @@
 //! 2^-31, and one of probability 0 is never drawn.
 
 use crate::model::operation::Symbol;
+use crate::support::vectors::small;
+use std::ops::Range;
 
 /// 2^31: the number of values of u.
 const VALUES: f64 = 2_147_483_648.0;
@@ -52,10 +54,12 @@ impl DrawTable {
         set_limits(row, &mut self.limits[cell * self.stride..][..self.stride]);
     }
 
-    /// Draws a token at each of some cells, by a word of four bytes each.
+    /// Draws a token at each of some cells of a range, by a word of four bytes each.
     #[inline(always)]
-    pub fn draw(&self, cells: &[u32], words: &[u8], tokens: &mut [Symbol]) {
+    pub fn draw(&self, of: Range<usize>, cells: &[u32], words: &[u8], tokens: &mut [Symbol]) {
         let (words, _) = words.as_chunks::<4>();
+        let done = self.draw_among_few(of, cells, words, tokens);
+        let (cells, words, tokens) = (&cells[done..], &words[done..], &mut tokens[done..]);
         match self.stride {
             1 => draw_among::<1>(&self.limits, cells, words, tokens),
             2 => draw_among::<2>(&self.limits, cells, words, tokens),
@@ -70,6 +74,32 @@ impl DrawTable {
                 }
             }
         }
+    }
+}
+
+impl DrawTable {
+    /// Draws the first tokens by small tables, one for each action, where the range has few cells, and returns how many.
+    #[inline(always)]
+    fn draw_among_few(
+        &self,
+        of: Range<usize>,
+        cells: &[u32],
+        words: &[[u8; 4]],
+        tokens: &mut [Symbol],
+    ) -> usize {
+        const ACTIONS: usize = 8;
+        if of.len() > small::MOST || self.q > ACTIONS {
+            return 0;
+        }
+        let mut tables = [[0; small::MOST]; ACTIONS];
+        let limits = &self.limits[of.start * self.stride..of.end * self.stride];
+        for (number, limits) in limits.chunks_exact(self.stride).enumerate() {
+            for (table, &limit) in tables.iter_mut().zip(limits) {
+                table[number] = limit;
+            }
+        }
+        let tables = &tables[..self.q - 1];
+        small::count_below(tables, of.start as u32, words, cells, tokens)
     }
 }
 
@@ -115,7 +145,7 @@ fn set_limits(row: &[f64], limits: &mut [i32]) {
 mod tests {
     use super::*;
 
-    /// The numbers of 31 bits that draw each token, counted at the limits.
+    /// The numbers of 31 bits that draw each token, counted at the limits. Some are drawn in vectors, others one by one.
     fn counts(row: &[f64]) -> Vec<i64> {
         let mut table = DrawTable::new(row.len(), 2);
         table.set_rows(&[row, row].concat());
@@ -125,8 +155,9 @@ mod tests {
             while low < high {
                 let middle = (low + high) / 2;
                 let word = ((middle as u32) << 1).to_le_bytes();
-                let mut drawn = [0];
-                table.draw(&[1], &word, &mut drawn);
+                let mut drawn = [0; 17];
+                table.draw(0..2, &[1; 17], word.repeat(17).as_slice(), &mut drawn);
+                assert!(drawn.iter().all(|&token| token == drawn[0]));
                 if usize::from(drawn[0]) >= token {
                     high = middle
                 } else {

@@ -4,8 +4,9 @@
 //! the inverse of the sum, and what is then below `LEAST_PROBABILITY` becomes zero.
 
 use crate::model::policy::{LEAST_PROBABILITY, SUM_ROUNDING, flushed, scale};
-use crate::reward::kernels::{RowEntry, Transpose, Transposed, fetch, on_vectors};
+use crate::reward::kernels::{RowEntry, Transpose, Transposed, fetch};
 use crate::reward::layout::{CellPlace, GroupLayout, LanePanel, Layout, PANEL};
+use crate::support::vectors::{VectorWork, on_vectors};
 
 /// Copies `rows`, cell by cell, q probabilities each, to the table of the only replica. Returns whether every row is a
 /// distribution within `tolerance`.
@@ -66,11 +67,35 @@ fn take_panel<P: RowEntry>(
     }
     fetch(ahead);
     panel.scatter(q, rows, part);
-    on_vectors(|| match panel.width {
-        PANEL => settle::<PANEL>(q, lanes.len(), tolerance, part),
-        4 => settle::<4>(q, lanes.len(), tolerance, part),
-        _ => settle::<1>(q, lanes.len(), tolerance, part),
+    on_vectors(Settle {
+        each: q,
+        in_use: lanes.len(),
+        width: panel.width,
+        tolerance,
+        part,
     })
+}
+
+/// Scales the rows of a panel, and finds whether all were distributions.
+struct Settle<'a> {
+    each: usize,
+    in_use: usize,
+    width: usize,
+    tolerance: f64,
+    part: &'a mut [f64],
+}
+
+impl VectorWork for Settle<'_> {
+    type Found = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        match self.width {
+            PANEL => settle::<PANEL>(self.each, self.in_use, self.tolerance, self.part),
+            4 => settle::<4>(self.each, self.in_use, self.tolerance, self.part),
+            _ => settle::<1>(self.each, self.in_use, self.tolerance, self.part),
+        }
+    }
 }
 
 /// Scales the rows of a panel. A probability above 1 makes the sum exceed 1 and NaN makes it NaN, so that the test of

@@ -5,6 +5,8 @@
 
 use crate::reward::layout::PANEL;
 #[cfg(target_arch = "x86_64")]
+use crate::support::vectors::columns;
+#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
 /// The outcome of transposing the rows of a panel.
@@ -257,35 +259,4 @@ impl Settle {
             }
         }
     }
-}
-
-/// The first Q columns of eight rows.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f,avx512vl")]
-fn columns<const Q: usize>(rows: [__m512d; PANEL]) -> [__m512d; Q] {
-    let [a, b, c, d, e, f, g, h] = rows;
-    // Pairs of rows: the even columns, and the odd ones.
-    let pairs = |odd: bool| match odd {
-        false => [(a, b), (c, d), (e, f), (g, h)].map(|(a, b)| _mm512_unpacklo_pd(a, b)),
-        true => [(a, b), (c, d), (e, f), (g, h)].map(|(a, b)| _mm512_unpackhi_pd(a, b)),
-    };
-    let first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
-    let second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-    // Of pairs, columns 0, 2, 4, 6 or 1, 3, 5, 7: four rows of two columns lie in one vector.
-    let four = |[ab, cd, ef, gh]: [__m512d; 4]| {
-        let halves = |order| {
-            let low = _mm512_permutex2var_pd(ab, order, cd);
-            let high = _mm512_permutex2var_pd(ef, order, gh);
-            (
-                _mm512_shuffle_f64x2::<0x44>(low, high),
-                _mm512_shuffle_f64x2::<0xee>(low, high),
-            )
-        };
-        (halves(first), halves(second))
-    };
-    let ((c0, c2), (c4, c6)) = four(pairs(false));
-    let ((c1, c3), (c5, c7)) = four(pairs(true));
-    let all = [c0, c1, c2, c3, c4, c5, c6, c7];
-    std::array::from_fn(|column| all[column])
 }

@@ -3,6 +3,7 @@
 use super::CellPlace;
 use super::lanes::{Block, Lanes, PANEL, Reading, Roles, Seat, Vectors};
 use crate::model::class::{Class, Group};
+use crate::support::vectors::write_rows;
 use std::ops::Range;
 
 /// The places of one group.
@@ -177,11 +178,7 @@ impl GroupLayout {
     pub(super) fn gather(&self, each: usize, table: &[f64], rows: &mut [f64]) {
         for panel in self.lane_panels() {
             let part = &table[panel.part(self, each)];
-            match panel.width {
-                8 => by_entries!(each, gather::<8>, (part, panel.cells, rows)),
-                4 => by_entries!(each, gather::<4>, (part, panel.cells, rows)),
-                _ => by_entries!(each, gather::<1>, (part, panel.cells, rows)),
-            }
+            panel.cells.gather(panel.width, each, part, rows);
         }
     }
 
@@ -251,6 +248,20 @@ impl LanePanel<'_> {
 pub(crate) struct PanelCells<'a> {
     pub lanes: &'a [usize],
     pub vectors: &'a [usize],
+}
+
+impl PanelCells<'_> {
+    /// Copies their entries, `each` for a cell, to rows in the order of the cells.
+    pub(super) fn gather(self, width: usize, each: usize, part: &[f64], rows: &mut [f64]) {
+        if width == PANEL && write_rows(each, part, (self.lanes, self.vectors), rows) {
+            return;
+        }
+        match width {
+            8 => by_entries!(each, gather::<8>, (part, self, rows)),
+            4 => by_entries!(each, gather::<4>, (part, self, rows)),
+            _ => by_entries!(each, gather::<1>, (part, self, rows)),
+        }
+    }
 }
 
 #[inline(always)]
