@@ -103,8 +103,8 @@ pub fn estimator<'py>(
         given.set_item("intervals", intervals)?;
         given.set_item("inputs_drawn", sampled.inputs)?;
     }
+    given.set_item("mean", rows_of(py, &policy.policy, found.mean())?)?;
     given.set_item("gradient", rows_of(py, &policy.policy, found.gradient)?)?;
-    given.set_item("mean", rows_of(py, &policy.policy, found.mean)?)?;
     given.set_item("variance", rows_of(py, &policy.policy, found.variance)?)?;
     Ok(given)
 }

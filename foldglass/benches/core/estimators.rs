@@ -1,7 +1,7 @@
 //! Times the successes of all inputs, and the exact variance of sampled gradients.
 
 use super::{Held, class, floor, median_peak, median_time, median_times, shared_policy};
-use foldglass::reward::estimators::{Estimator, EstimatorSums};
+use foldglass::reward::estimators::{Estimator, EstimatorSums, GradientMoments};
 use foldglass::reward::per_input;
 use foldglass::{Context, Evaluator, Shape};
 use std::hint::black_box;
@@ -50,18 +50,24 @@ pub fn variances() {
         let class = class("quasigroup", &[length], shape);
         let policy = shared_policy(&class);
         let context = Context::default().with_threads(1);
-        let mut evaluators = [(); 3].map(|()| Evaluator::new(&class).unwrap());
-        let [alone, first, second] = &mut evaluators;
-        let moments = |evaluator: &mut Evaluator, estimator: Estimator| {
-            let sums = EstimatorSums::with(evaluator, black_box(&policy), estimator, 0, context);
-            black_box(sums.unwrap().moments(512).unwrap().trace());
+        let mut alone = Evaluator::new(&class).unwrap();
+        // Into the same memory each time.
+        let moments_of = |estimator: Estimator| {
+            let mut sums = EstimatorSums::of(&policy, estimator, 0, context).unwrap();
+            let mut found = GradientMoments::empty();
+            let policy = &policy;
+            move || {
+                sums.renew(black_box(policy), 0, context).unwrap();
+                sums.moments_into(512, &mut found).unwrap();
+                black_box(found.trace());
+            }
         };
         let [evaluation, reinforce, batch_mean] = median_times([
             &mut || {
                 black_box(alone.evaluate(black_box(&policy)));
             },
-            &mut || moments(first, Estimator::Reinforce),
-            &mut || moments(second, Estimator::BatchMean),
+            &mut moments_of(Estimator::Reinforce),
+            &mut moments_of(Estimator::BatchMean),
         ]);
         for (estimator, seconds) in [("reinforce", reinforce), ("batch_mean", batch_mean)] {
             let held = Held {

@@ -21,7 +21,7 @@
 //!   C = E[u_{k+2}^2 + v_k^2 - 2 u_{k+1} v_{k+1}] over G - 2.
 //!
 //! An update averages B independent groups. `reinforce` and `batch-mean` have one rollout per input, and need one
-//! evaluation of the policy. The others need sums over all inputs of polynomials of p times g, N1, N0 and g^2
+//! evaluation of the policy and one pass over its tables (`single`). The others need sums over all inputs of polynomials of p times g, N1, N0 and g^2
 //! ([`super::ways`]).
 //!
 //! In a tied class a rollout may consult a cell more than once, so that N1 and g^2 do not follow from sums over inputs of
@@ -29,6 +29,7 @@
 
 mod kinds;
 mod sampled;
+mod single;
 
 use super::per_input::{self, LeafWeights, SingleInput};
 use super::replicas::Replicas;
@@ -43,6 +44,7 @@ pub(crate) use kinds::GRPO_EPSILON;
 use kinds::GroupWeights;
 use sampled::BlockMeans;
 pub use sampled::{SampledMoments, SampledNumber};
+use single::{SingleRollouts, VarianceWeights};
 use thiserror::Error;
 
 /// Why an estimator's moments are not computed.
@@ -73,7 +75,7 @@ pub struct GradientMoments {
     /// The exact gradient of J in the logits, q numbers for each cell.
     pub gradient: Vec<f64>,
     /// The estimator's expectation.
-    pub mean: Vec<f64>,
+    pub expectation: Expectation,
     /// The estimator's variance.
     pub variance: Vec<f64>,
     /// How the expectation was computed; the gradient is always exact.
@@ -84,23 +86,61 @@ pub struct GradientMoments {
     pub sampled: Option<SampledMoments>,
 }
 
+/// The expectation of an estimator.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expectation {
+    /// The gradient of J times this.
+    Scaled(f64),
+    /// Another vector, q numbers for each cell.
+    Own(Vec<f64>),
+}
+
 /// Below this a squared norm of a gradient in f64 is rounding.
 pub const RESOLVED: f64 = 1e-30;
 
 impl GradientMoments {
+    /// Moments without components, for [`EstimatorSums::moments_into`] to write to.
+    pub fn empty() -> GradientMoments {
+        GradientMoments {
+            gradient: Vec::new(),
+            expectation: Expectation::Scaled(1.0),
+            variance: Vec::new(),
+            mean_by: SummedBy::Evaluation,
+            variance_by: SummedBy::Evaluation,
+            sampled: None,
+        }
+    }
+
+    /// The estimator's expectation, q numbers for each cell.
+    pub fn mean(&self) -> Vec<f64> {
+        match &self.expectation {
+            Expectation::Scaled(scale) => self.gradient.iter().map(|g| scale * g).collect(),
+            Expectation::Own(mean) => mean.clone(),
+        }
+    }
+
     /// The squared norm of the expectation.
     pub fn signal(&self) -> f64 {
         let sampled = self.sampled.as_ref().and_then(|s| s.signal);
-        sampled.map_or_else(|| square(&self.mean), |s| s.value)
+        sampled.map_or_else(
+            || match &self.expectation {
+                Expectation::Scaled(scale) => scale * scale * square(&self.gradient),
+                Expectation::Own(mean) => square(mean),
+            },
+            |s| s.value,
+        )
     }
 
     /// The squared norm of the difference between the expectation and the gradient of J.
     pub fn bias(&self) -> f64 {
         let sampled = self.sampled.as_ref().and_then(|s| s.bias);
         sampled.map_or_else(
-            || {
-                let differences = self.mean.iter().zip(&self.gradient).map(|(m, g)| m - g);
-                differences.map(|d| d * d).sum()
+            || match &self.expectation {
+                Expectation::Scaled(scale) => (scale - 1.0).powi(2) * square(&self.gradient),
+                Expectation::Own(mean) => {
+                    let differences = mean.iter().zip(&self.gradient).map(|(m, g)| m - g);
+                    differences.map(|d| d * d).sum()
+                }
             },
             |s| s.value,
         )
@@ -111,15 +151,19 @@ impl GradientMoments {
         if self.mean_by == SummedBy::Sampled {
             return self.sampled.as_ref()?.cosine.map(|s| s.value);
         }
-        let product = product(&self.mean, &self.gradient);
-        let norm = (self.signal() * square(&self.gradient)).sqrt();
-        (norm > 0.0).then(|| (product / norm).clamp(-1.0, 1.0))
+        let norm = square(&self.gradient);
+        let along = match &self.expectation {
+            Expectation::Scaled(scale) => scale * norm,
+            Expectation::Own(mean) => product(mean, &self.gradient),
+        };
+        let norms = (self.signal() * norm).sqrt();
+        (norms > 0.0).then(|| (along / norms).clamp(-1.0, 1.0))
     }
 
     /// The trace of the covariance.
     pub fn trace(&self) -> f64 {
         let sampled = self.sampled.as_ref().map(|s| s.variance);
-        sampled.map_or_else(|| self.variance.iter().sum(), |s| s.value)
+        sampled.map_or_else(|| total(&self.variance), |s| s.value)
     }
 
     /// Signal over variance; none where the variance is 0.
@@ -133,18 +177,47 @@ fn square(vector: &[f64]) -> f64 {
     product(vector, vector)
 }
 
+/// The sum of the products, eight at a time: one behind the other, each addition would wait for the last.
 fn product(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut sums = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..8 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
+}
+
+/// The sum, eight numbers at a time.
+fn total(vector: &[f64]) -> f64 {
+    let (eights, rest) = vector.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for eight in eights {
+        for lane in 0..8 {
+            sums[lane] += eight[lane];
+        }
+    }
+    sums.iter().sum::<f64>() + rest.iter().sum::<f64>()
 }
 
 /// What an estimator's moments are made of, for every size of the batch.
-#[derive(Debug, Clone)]
 pub struct EstimatorSums {
     estimator: Estimator,
+    evaluator: Evaluator,
+    /// J.
     reward: f64,
+    /// None where the evaluation is enough.
+    inputs: Option<InputSums>,
+}
+
+/// Sums over inputs that an evaluation does not give.
+struct InputSums {
+    estimator: Estimator,
     gradient: Vec<f64>,
-    /// The mean of one group; the gradient for `batch-mean`.
-    mean: Vec<f64>,
+    /// The expectation of one group.
+    mean: Expectation,
     /// The mean square of one group; N1 for `batch-mean`.
     squares: Vec<f64>,
     /// N, for `batch-mean`.
@@ -188,64 +261,139 @@ impl EstimatorSums {
         seed: u64,
         context: Context<'_>,
     ) -> Result<EstimatorSums, EstimatorError> {
-        let mut evaluator = Evaluator::within(policy.class(), context.memory)?;
-        EstimatorSums::with(&mut evaluator, policy, estimator, seed, context)
+        let mut sums = EstimatorSums::empty(policy, estimator, context)?;
+        sums.renew(policy, seed, context)?;
+        Ok(sums)
     }
 
-    /// Computes them with an evaluator of the class, which another policy may have used.
-    ///
-    /// # Panics
-    /// If the evaluator is of another class.
-    pub fn with(
-        evaluator: &mut Evaluator,
+    fn empty(
         policy: &Policy,
         estimator: Estimator,
-        seed: u64,
         context: Context<'_>,
     ) -> Result<EstimatorSums, EstimatorError> {
+        Ok(EstimatorSums {
+            estimator,
+            evaluator: Evaluator::within(policy.class(), context.memory)?,
+            reward: 0.0,
+            inputs: None,
+        })
+    }
+
+    /// Computes them of another policy of the class. Where the evaluation is enough, no memory is taken.
+    ///
+    /// # Panics
+    /// If the policy is of another class.
+    pub fn renew(
+        &mut self,
+        policy: &Policy,
+        seed: u64,
+        context: Context<'_>,
+    ) -> Result<(), EstimatorError> {
         let class = policy.class();
         if !class.task().reward().is_final() {
             return Err(EstimatorError::ProcessReward);
         }
-        let weights = estimator.weights();
-        let by = match (class.shape().tied, estimator.group()) {
+        let by = match (class.shape().tied, self.estimator.group()) {
             (true, _) => ways::one_by_one(class),
             (false, 1) => SummedBy::Evaluation,
-            _ => ways::choose(class, Some(&passes(&weights)), (2, true), context),
+            _ => {
+                let passes = passes(&self.estimator.weights());
+                ways::choose(class, Some(&passes), (2, true), context)
+            }
         };
-        EstimatorSums::by(evaluator, policy, estimator, by, seed, context)
+        self.renew_by(policy, by, seed, context)
     }
 
     /// Computes them in this way.
-    fn by(
-        evaluator: &mut Evaluator,
+    fn renew_by(
+        &mut self,
+        policy: &Policy,
+        by: SummedBy,
+        seed: u64,
+        context: Context<'_>,
+    ) -> Result<(), EstimatorError> {
+        let evaluator = &mut self.evaluator;
+        self.reward = match evaluator.uses_threads() {
+            true => context.install(|| evaluator.evaluate(policy)),
+            false => evaluator.evaluate(policy),
+        };
+        self.inputs = match by {
+            SummedBy::Evaluation => None,
+            by => {
+                let sums =
+                    InputSums::of(&self.evaluator, policy, self.estimator, by, seed, context);
+                Some(sums?)
+            }
+        };
+        Ok(())
+    }
+
+    /// The moments of a batch of this many inputs.
+    pub fn moments(&self, batch: u32) -> Result<GradientMoments, EstimatorError> {
+        let mut found = GradientMoments::empty();
+        self.moments_into(batch, &mut found)?;
+        Ok(found)
+    }
+
+    /// Writes the moments of a batch of this many inputs over earlier ones. Where the evaluation is enough, no memory is
+    /// taken if those have as many components: fresh memory may cost more than the moments.
+    pub fn moments_into(
+        &self,
+        batch: u32,
+        found: &mut GradientMoments,
+    ) -> Result<(), EstimatorError> {
+        if batch == 0 {
+            return Err(EstimatorError::NoBatch);
+        }
+        let shrink = match self.estimator {
+            Estimator::BatchMean => 1.0 - 1.0 / f64::from(batch),
+            _ => 1.0,
+        };
+        let weights = VarianceWeights::new(self.estimator, self.reward, batch);
+        match &self.inputs {
+            Some(sums) => *found = sums.moments(&weights, shrink),
+            None => {
+                let class = self.evaluator.class();
+                let entries = class.cells() * class.q();
+                let mut of = std::mem::replace(found, GradientMoments::empty());
+                of.gradient.resize(entries, 0.0);
+                of.variance.resize(entries, 0.0);
+                let each = [&mut of.gradient[..], &mut of.variance];
+                self.evaluator.gather_with(&SingleRollouts(weights), each);
+                *found = GradientMoments {
+                    expectation: Expectation::Scaled(shrink),
+                    gradient: of.gradient,
+                    variance: of.variance,
+                    ..GradientMoments::empty()
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+impl InputSums {
+    fn of(
+        evaluator: &Evaluator,
         policy: &Policy,
         estimator: Estimator,
         by: SummedBy,
         seed: u64,
         context: Context<'_>,
-    ) -> Result<EstimatorSums, EstimatorError> {
-        let class = policy.class();
-        let reward = match evaluator.uses_threads() {
-            true => context.install(|| evaluator.evaluate(policy)),
-            false => evaluator.evaluate(policy),
-        };
+    ) -> Result<InputSums, EstimatorError> {
         let rows = Rows::of(policy);
         let mut values = vec![0.0; rows.entries.len()];
         evaluator.values_into(&mut values);
-        let gradient = rows.gradient(&values);
         let weights = estimator.weights();
-        // Most means are the gradient times a number.
-        let scale = weights.mean.value(0);
-        let mut sums = EstimatorSums {
+        let mut sums = InputSums {
             estimator,
-            reward,
-            mean: gradient.iter().map(|g| scale * g).collect(),
-            gradient,
+            // Most means are the gradient times a number.
+            mean: Expectation::Scaled(weights.mean.value(0)),
+            gradient: rows.gradient(&values),
             squares: Vec::new(),
             all: match estimator {
                 Estimator::BatchMean => {
-                    let mut visits = vec![0.0; class.cells()];
+                    let mut visits = vec![0.0; policy.class().cells()];
                     evaluator.visits_into(&mut visits);
                     rows.squares(&visits)
                 }
@@ -255,10 +403,7 @@ impl EstimatorSums {
             variance_by: by,
             blocks: None,
         };
-        match by {
-            SummedBy::Evaluation => sums.squares = rows.squares_of_successes(&values),
-            _ => sums.add_groups(policy, &rows, &weights, seed, context)?,
-        }
+        sums.add_groups(policy, &rows, &weights, seed, context)?;
         Ok(sums)
     }
 
@@ -284,7 +429,7 @@ impl EstimatorSums {
         if self.mean_by == SummedBy::Replicas {
             let end = |tagged: usize, k: usize| tagged as f64 * weights.mean.value(k);
             let passed = mean_pass(weights).pass(policy, &end, context.observer)?;
-            self.mean = rows.gradient(&passed.values);
+            self.mean = Expectation::Own(rows.gradient(&passed.values));
         }
         match by {
             SummedBy::Replicas => self.add_by_replicas(policy, rows, weights, context),
@@ -336,7 +481,7 @@ impl EstimatorSums {
         let (g, draws_mean) = (self.group(), self.mean_by == SummedBy::Sampled);
         let blocks = BlockMeans::draw(policy, weights, g, draws_mean, seed, context)?;
         if draws_mean {
-            self.mean = blocks.mean();
+            self.mean = Expectation::Own(blocks.mean());
         }
         self.squares = blocks.squares();
         self.blocks = Some(blocks);
@@ -360,7 +505,7 @@ impl EstimatorSums {
         });
         self.squares = squares;
         if weights.mean.degree() > 0 {
-            self.mean = mean;
+            self.mean = Expectation::Own(mean);
         }
     }
 
@@ -381,7 +526,7 @@ impl EstimatorSums {
         let sums = per_input::sums(policy, true, &weigh, context)?;
         let [mean, own] = &sums.adjoints;
         if weights.mean.degree() > 0 {
-            self.mean = rows.gradient(mean);
+            self.mean = Expectation::Own(rows.gradient(mean));
         }
         self.add_squares(&rows.squares_of_successes(own), &sums.squares);
         Ok(())
@@ -401,59 +546,39 @@ impl EstimatorSums {
         f64::from(self.estimator.group())
     }
 
-    /// The moments of a batch of this many inputs.
-    pub fn moments(&self, batch: u32) -> Result<GradientMoments, EstimatorError> {
-        if batch == 0 {
-            return Err(EstimatorError::NoBatch);
-        }
-        let shrink = match self.estimator {
-            Estimator::BatchMean => 1.0 - 1.0 / f64::from(batch),
-            _ => 1.0,
+    /// The moments of a batch whose variance is made with these weights, and whose expectation is `shrink` times that of
+    /// a group.
+    fn moments(&self, weights: &VarianceWeights, shrink: f64) -> GradientMoments {
+        let expectation = match &self.mean {
+            Expectation::Scaled(scale) => Expectation::Scaled(shrink * scale),
+            own => own.clone(),
         };
-        let mean: Vec<f64> = self.mean.iter().map(|g| shrink * g).collect();
-        let components = self.squares.iter().zip(&self.mean);
-        let variance: Vec<f64> = match self.estimator {
-            Estimator::BatchMean => components
-                .zip(&self.all)
-                .map(|((&squares, mean), &all)| self.variance(squares, mean * mean, all, batch))
-                .map(|variance| variance.max(0.0))
-                .collect(),
-            _ => components
-                .map(|(squares, mean)| (squares - mean * mean).max(0.0) / f64::from(batch))
-                .collect(),
+        let mean = |entry: usize| match &self.mean {
+            Expectation::Scaled(scale) => scale * self.gradient[entry],
+            Expectation::Own(mean) => mean[entry],
         };
-        let sampled = self.blocks.as_ref().map(|blocks| {
-            let all = self.all.iter().sum();
-            let variance = |squares: f64, signal: f64| self.variance(squares, signal, all, batch);
-            let exact = (self.mean_by != SummedBy::Sampled).then(|| square(&self.mean));
-            blocks.moments(&self.gradient, exact, shrink, &variance)
+        let variance = (0..self.gradient.len()).map(|entry| {
+            let all = self.all.get(entry).copied().unwrap_or_default();
+            weights.variance(self.squares[entry], mean(entry).powi(2), all)
         });
-        Ok(GradientMoments {
-            variance,
+        let sampled = self.blocks.as_ref().map(|blocks| {
+            let all = total(&self.all);
+            let variance = |squares: f64, signal: f64| weights.linear(squares, signal, all);
+            let is_exact = self.mean_by != SummedBy::Sampled;
+            let exact = || {
+                (0..self.gradient.len())
+                    .map(|entry| mean(entry).powi(2))
+                    .sum()
+            };
+            blocks.moments(&self.gradient, is_exact.then(exact), shrink, &variance)
+        });
+        GradientMoments {
             gradient: self.gradient.clone(),
-            mean,
+            expectation,
+            variance: variance.collect(),
             mean_by: self.mean_by,
             variance_by: self.variance_by,
             sampled,
-        })
-    }
-
-    /// The variance on a batch from the mean square of one group and the square of its mean, of one component or of
-    /// their sum. With `batch-mean` the whole batch is one group, whose rollouts have inputs of their own; then from N1,
-    /// the squared gradient and N.
-    fn variance(&self, squares: f64, mean: f64, all: f64, batch: u32) -> f64 {
-        let b = f64::from(batch);
-        match self.estimator {
-            Estimator::BatchMean if batch == 1 => 0.0,
-            Estimator::BatchMean => {
-                let (j, shrink) = (self.reward, 1.0 - 1.0 / b);
-                let own = squares * (1.0 - j).powi(2)
-                    + (all - squares) * j.powi(2)
-                    + all * j * (1.0 - j) / (b - 1.0);
-                let pairs = shrink * (1.0 + 1.0 / (b - 1.0).powi(2)) * mean;
-                shrink * shrink * (own / b + pairs - mean)
-            }
-            _ => (squares - mean) / b,
         }
     }
 }

@@ -13,6 +13,7 @@ mod tests;
 
 use crate::model::class::Class;
 use crate::model::policy::{Entries, Policy, TableError, check_flat, check_size};
+use crate::reward::layout::{CellWork, EvaluatedTables};
 use crate::support::memory::{Allowance, TooLarge};
 pub(crate) use passes::{Passes, Wants};
 pub(crate) use plan::Scale;
@@ -152,6 +153,17 @@ impl Evaluator {
     pub fn values_into(&self, values: &mut [f64]) {
         let layout = &self.passes.layout;
         layout.gather_rows(&self.passes.values, 0, values);
+    }
+
+    /// Finds two numbers for every cell and action from the rows, visits and values of the policy evaluated last, and
+    /// writes them in the order of the cells.
+    pub(crate) fn gather_with(&self, work: &impl CellWork, found: [&mut [f64]; 2]) {
+        let given = EvaluatedTables {
+            rows: &self.table.entries,
+            values: &self.passes.values,
+            visits: &self.passes.visits,
+        };
+        self.passes.layout.gather_with(given, work, found);
     }
 
     /// The sum of alpha times beta over the states of each node: what the lengths that pass the

@@ -16,10 +16,12 @@
 //! A table may hold several independent policies, its replicas, side by side: they are the fastest
 //! digit of a lane. Narrow windows, which have few lanes, fill their vectors that way.
 
+mod cells;
 mod group;
 mod lanes;
 
 use crate::model::class::{Class, Group};
+pub(crate) use cells::{CellTables, CellWork, EvaluatedTables};
 pub(crate) use group::{GroupLayout, LanePanel};
 pub(crate) use lanes::{Lanes, PANEL, Roles};
 use std::ops::Range;

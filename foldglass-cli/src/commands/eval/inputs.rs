@@ -112,8 +112,8 @@ struct Components {
 
 impl Components {
     fn add(&mut self, estimator: Estimator, batch: u32, q: usize, found: &GradientMoments) {
-        let numbers = found.gradient.iter().zip(&found.mean).zip(&found.variance);
-        for (entry, ((&gradient, &mean), &variance)) in numbers.enumerate() {
+        let numbers = found.gradient.iter().zip(found.mean()).zip(&found.variance);
+        for (entry, ((&gradient, mean), &variance)) in numbers.enumerate() {
             self.estimator.push(Some(estimator.to_string()));
             self.batch.push(Some(batch.into()));
             self.cell.push(Some((entry / q) as i64));

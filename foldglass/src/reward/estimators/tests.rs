@@ -54,8 +54,9 @@ fn sums_by(
     seed: u64,
     context: Context<'_>,
 ) -> Result<EstimatorSums, EstimatorError> {
-    let mut evaluator = Evaluator::new(policy.class()).unwrap();
-    EstimatorSums::by(&mut evaluator, policy, estimator, by, seed, context)
+    let mut sums = EstimatorSums::empty(policy, estimator, context)?;
+    sums.renew_by(policy, by, seed, context)?;
+    Ok(sums)
 }
 
 /// A policy with a zero in some rows.
@@ -95,13 +96,16 @@ fn replicas_the_tree_and_single_inputs_agree() {
             "grpo:4",
         ] {
             let estimator: Estimator = name.parse().unwrap();
-            let sums = |by| sums_by(&policy, estimator, by, 0, Context::default()).unwrap();
-            let tree = sums(SummedBy::Tree);
+            let found = |by| {
+                let sums = sums_by(&policy, estimator, by, 0, Context::default());
+                sums.unwrap().moments(1).unwrap()
+            };
+            let tree = found(SummedBy::Tree);
             for by in [SummedBy::Replicas, SummedBy::Inputs] {
-                let found = sums(by);
+                let found = found(by);
                 let what = format!("{name} by {by} on class {number}");
-                assert_close(&found.mean, &tree.mean, &what);
-                assert_close(&found.squares, &tree.squares, &what);
+                assert_close(&found.mean(), &tree.mean(), &what);
+                assert_close(&found.variance, &tree.variance, &what);
             }
         }
     }
@@ -112,15 +116,19 @@ fn a_chain_of_a_thousand_steps_has_the_squares_of_one_evaluation() {
     let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[1000], Shape::untied(0, 0));
     let class = spec.lay_out().unwrap();
     let policy = random_policy(&class, 1);
-    let sums = |by| sums_by(&policy, Estimator::Reinforce, by, 0, Context::default()).unwrap();
-    let (one, many) = (sums(SummedBy::Evaluation), sums(SummedBy::Replicas));
-    assert_close(&many.squares, &one.squares, "one replica");
+    let variance = |by| {
+        let sums = sums_by(&policy, Estimator::Reinforce, by, 0, Context::default());
+        sums.unwrap().moments(1).unwrap().variance
+    };
+    let (one, many) = (variance(SummedBy::Evaluation), variance(SummedBy::Replicas));
+    assert_close(&many, &one, "one replica");
     let rloo = moments(&policy, Estimator::Rloo(4), 1, 0, Context::default()).unwrap();
     assert_eq!(rloo.variance_by, SummedBy::Replicas);
     // E_x[g^2] of one input is at least the square of the mean gradient.
     let rloo = EstimatorSums::of(&policy, Estimator::Rloo(4), 0, Context::default()).unwrap();
-    let below = |(square, mean): (&f64, &f64)| *square < mean * mean * (1.0 - 1e-9);
-    assert!(!rloo.squares.iter().zip(&rloo.mean).any(below));
+    let sums = rloo.inputs.expect("sums over inputs");
+    let below = |(square, g): (&f64, &f64)| *square < g * g * (1.0 - 1e-9);
+    assert!(!sums.squares.iter().zip(&sums.gradient).any(below));
 }
 
 #[test]
