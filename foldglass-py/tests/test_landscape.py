@@ -116,7 +116,7 @@ def test_small_tied_classes_are_counted() -> None:
 
 
 def test_where_nothing_is_known_quenches_bound_the_share_of_traps() -> None:
-    space = fg.Class(fg.Task("parity", 9), memory=2)
+    space = fg.Class(fg.Task("parity", 20), memory=2)
     found = fg.benign(space, seed=1, progress=False)
     assert (found.answer, found.theorem, found.traps, found.code) == ("unknown", None, None, None)
     assert (found.quenches, found.certified) == (500, 0)

@@ -118,7 +118,7 @@ pub fn errata(args: &[String]) -> Result<(), Failure> {
 
 /// Runs `cargo xtask process`: the test that compares the tables of docs/process.md with `reproduce` writes them.
 pub fn process() -> Result<(), Failure> {
-    let test = "process::full::the_tables_of_the_page";
+    let test = "process::minutes::the_tables_of_the_page";
     written_by_test("process", test, ("FOLDGLASS_PROCESS", "write"))
 }
 
@@ -134,8 +134,8 @@ fn written_by_test(
     test: &str,
     (variable, asked): (&str, &str),
 ) -> Result<(), Failure> {
-    let mut run = crate::cargo(&["test", "--package", "foldglass-cli", "--test", "cli"]);
-    run.args([test, "--", "--nocapture"]);
+    let mut run = crate::cargo(&["test", "--workspace", "--test", "cli"]);
+    run.args([test, "--", "--nocapture", "--include-ignored"]);
     let status = run.env(variable, asked).status();
     let status = status.map_err(|error| Failure::Failed(format!("{command}: {error}")))?;
     if !status.success() {

@@ -11,11 +11,13 @@ mod features;
 mod links;
 mod machine;
 mod page;
+mod passed;
 mod peers;
 mod publish;
 mod python;
 mod section;
 mod site;
+mod steps;
 mod table;
 mod test;
 mod tools;
@@ -32,10 +34,11 @@ usage: cargo xtask <command>
 
   test                           format, lints, tests, doc tests, the Python tests that need no large package; stops at
                                  the first failure; what is skipped because a tool is missing is listed at the end, and
-                                 a failure where FOLDGLASS_CI is set
+                                 a failure where FOLDGLASS_CI is set; test programs that no change has reached since
+                                 they passed are not run again, and named
   test --full                    what CI runs: also each feature alone, attacks, documentation, the book, the explorer's
                                  page and WebAssembly, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
-  test --all                     also licences (cargo-deny), workflows (zizmor, actionlint), coverage (cargo-llvm-cov), the crates as published (a dry run),
+  test --all                     also tests that take minutes, licences (cargo-deny), workflows (zizmor, actionlint), coverage (cargo-llvm-cov), the crates as published (a dry run),
                                  the static explorer in Firefox, sdist and wheel as published, the package as pip builds it, PyTorch and TRL
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   wheel                          builds the sdist, the wheel from it, and tests the wheel where there is no Rust

@@ -69,7 +69,7 @@ pub fn run(packages: Packages, args: &[String]) -> Result<(), Failure> {
 }
 
 /// Tests the package with the extension that the tests of the workspace have built.
-pub fn after_tests(environment: Environment) -> Result<(), Failure> {
+pub fn as_built(environment: Environment) -> Result<(), Failure> {
     let how = "the extension as built, pytest";
     test(environment, how, stage, (&[], Output::InOnePiece))
 }

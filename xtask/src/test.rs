@@ -3,9 +3,15 @@
 //! The first tier needs Rust and, where there is a Python, two packages. The second is what CI runs. The third needs
 //! gigabytes or many minutes. A tier ends with the list of what it leaves to the next.
 
+use crate::passed::Programs;
+use crate::steps::{
+    BOOK_PAGES, CARGO_TEST, COVERAGE, CRATES, DOC_TESTS, DOCUMENTATION, FORMAT, LEFT_TO_FULL,
+    LICENCES, LINTS, MINUTES, NEXTEST, SCHEMAS, SECOND_BROWSER, SITE_PAGES, STATIC_PAGE, Step, has,
+    step,
+};
 use crate::{
-    Failure, attack, book, cargo, explorer, features, page, publish, python, site, skip,
-    skipped_list, tools, wheel, workflows,
+    Failure, attack, book, explorer, features, page, publish, python, site, skipped_list, wheel,
+    workflows,
 };
 use std::fs;
 use std::time::{Duration, Instant};
@@ -44,7 +50,7 @@ impl Tier {
         );
         const ALL: (&str, &str) = (
             "--all",
-            "licences by cargo-deny, the explorer in Firefox, the site, workflows by zizmor and actionlint, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as \
+            "tests that take minutes, licences by cargo-deny, the explorer in Firefox, the site, workflows by zizmor and actionlint, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as \
              pip builds it, Python tests with PyTorch and TRL",
         );
         match self {
@@ -54,161 +60,6 @@ impl Tier {
         }
     }
 }
-
-struct Step<'a> {
-    name: &'a str,
-    args: &'a [&'a str],
-    env: &'a [(&'a str, &'a str)],
-}
-
-const fn step<'a>(name: &'a str, args: &'a [&'a str]) -> Step<'a> {
-    Step {
-        name,
-        args,
-        env: &[],
-    }
-}
-
-const FORMAT: Step<'static> = step("format", &["fmt", "--all", "--", "--check"]);
-const LINTS: Step<'static> = step(
-    "lints",
-    &[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ],
-);
-/// Examples are not built: the lints compile them.
-const NEXTEST: &[&str] = &[
-    "nextest",
-    "run",
-    "--workspace",
-    "--lib",
-    "--bins",
-    "--tests",
-];
-const CARGO_TEST: &[&str] = &["test", "--workspace", "--lib", "--bins", "--tests"];
-/// Tests that need a large tool or a compiler of C++: those in modules of these names are left to `--full`.
-const LEFT_TO_FULL: &[&str] = &["--", "--skip", "full::", "--skip", "emulator::"];
-const DOC_TESTS: Step<'static> = step("doc tests", &["test", "--workspace", "--doc"]);
-const DOCUMENTATION: Step<'static> = Step {
-    name: "documentation",
-    args: &["doc", "--workspace", "--no-deps"],
-    env: &[("RUSTDOCFLAGS", "-D warnings")],
-};
-/// Needs the book as built, so no other step of tests runs it.
-const BOOK_PAGES: Step<'static> = step(
-    "the book in a browser",
-    &[
-        "test",
-        "--package",
-        "foldglass-cli",
-        "--test",
-        "cli",
-        "book_page",
-        "--",
-        "--ignored",
-    ],
-);
-
-/// Needs the static explorer as built.
-const STATIC_PAGE: Step<'static> = step(
-    "the static explorer in Node and a browser",
-    &[
-        "test",
-        "--package",
-        "foldglass-cli",
-        "--test",
-        "cli",
-        "static_page",
-        "--",
-        "--ignored",
-    ],
-);
-
-/// The same page in another browser.
-const SECOND_BROWSER: Step<'static> = step(
-    "the static explorer in Firefox",
-    &[
-        "test",
-        "--package",
-        "foldglass-cli",
-        "--test",
-        "cli",
-        "second_browser",
-        "--",
-        "--ignored",
-    ],
-);
-
-/// It takes minutes.
-const OBJECTIVES: Step<'static> = step(
-    "ascents near traps",
-    &[
-        "test",
-        "--package",
-        "foldglass-cli",
-        "--test",
-        "cli",
-        "the_committed_numbers_of_objectives",
-        "--",
-        "--ignored",
-    ],
-);
-
-/// The test that compares the schemas writes them where it is asked to.
-const SCHEMAS: Step<'static> = Step {
-    name: "schemas",
-    args: &[
-        "test",
-        "--package",
-        "foldglass-cli",
-        "--test",
-        "cli",
-        "the_committed_schemas",
-    ],
-    env: &[("FOLDGLASS_WRITE_SCHEMAS", "1")],
-};
-
-/// Needs the site as built.
-const SITE_PAGES: Step<'static> = step(
-    "the site in a browser, from its folder",
-    &[
-        "test",
-        "--package",
-        "foldglass-cli",
-        "--test",
-        "cli",
-        "site_page",
-        "--",
-        "--ignored",
-    ],
-);
-
-const LICENCES: Step<'static> = step(
-    "licences",
-    &["deny", "check", "licenses", "sources", "bans"],
-);
-/// Builds each crate as a registry would hand it out. Nothing is uploaded. What is not committed yet is tested too.
-const CRATES: &[&str] = &["publish", "--workspace", "--dry-run", "--allow-dirty"];
-/// Of the library alone: to instrument the others would double the time and say little.
-const COVERAGE: Step<'static> = step(
-    "coverage",
-    &[
-        "llvm-cov",
-        "test",
-        "--package",
-        "foldglass",
-        "--lib",
-        "--tests",
-        "--summary-only",
-        "--fail-under-lines",
-        "97",
-    ],
-);
 
 /// After so long attacks are shorter: CI's limit is 90 minutes.
 const PATIENCE: Duration = Duration::from_secs(45 * 60);
@@ -225,10 +76,15 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
     let python = python::prepare(packages);
     FORMAT.run()?;
     LINTS.run()?;
-    tests(tier)?;
-    // It waits for others' processes most of its time, as attacks do.
-    let python =
-        std::thread::spawn(|| python::after_tests(python.join().expect("it does not panic")));
+    let programs = build()?;
+    // The first tier runs what a change has reached, the others run everything.
+    let reached = programs.as_ref().filter(|_| tier == Tier::First);
+    // It waits for others' processes much of its time, as some tests and attacks do.
+    let python = std::thread::spawn(|| python::as_built(python.join().expect("it does not panic")));
+    if let Err(failure) = tests(tier, reached) {
+        let _ = python.join();
+        return Err(failure);
+    }
     if tier >= Tier::Full {
         let mut options = attack::AttackOptions::default().after_tests();
         if start.elapsed() > PATIENCE {
@@ -255,7 +111,7 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
         BOOK_PAGES.run()?;
     }
     if tier == Tier::All {
-        OBJECTIVES.run()?;
+        MINUTES.run()?;
         LICENCES.run_with("cargo-deny")?;
         workflows::run()?;
         COVERAGE.run_with("cargo-llvm-cov")?;
@@ -264,6 +120,9 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
         crates()?;
         wheel::run()?;
         python::run(packages, &[])?;
+    }
+    if let Some(programs) = programs {
+        programs.passed()?;
     }
     let skipped = fs::read_to_string(skipped_list()).unwrap_or_default();
     eprint!(
@@ -278,20 +137,28 @@ pub fn write_schemas() -> Result<(), Failure> {
     SCHEMAS.run()
 }
 
-/// The tests of all crates: with nextest where it is present, which nothing requires.
-fn tests(tier: Tier) -> Result<(), Failure> {
-    let runner = if has("nextest") { NEXTEST } else { CARGO_TEST };
-    let filter = match tier {
-        Tier::First => LEFT_TO_FULL,
-        Tier::Full | Tier::All => &[],
-    };
-    let args = [runner, filter].concat();
-    Step {
-        name: "tests",
-        args: &args,
-        env: &[],
+/// Builds the tests of all crates, and says which are as they passed: that needs nextest, which nothing requires.
+fn build() -> Result<Option<Programs>, Failure> {
+    if has("nextest") {
+        return Programs::built(NEXTEST);
     }
-    .run()
+    let args = [CARGO_TEST, &["--no-run"]].concat();
+    step("test programs", &args).run().map(|()| None)
+}
+
+/// The tests of all crates, or of those that a change has reached.
+fn tests(tier: Tier, reached: Option<&Programs>) -> Result<(), Failure> {
+    let runner = if has("nextest") { NEXTEST } else { CARGO_TEST };
+    let changed = reached.and_then(|programs| Some((programs.line(), programs.changed()?)));
+    let mut args = runner.to_vec();
+    if let Some((line, changed)) = &changed {
+        eprintln!("== {line}");
+        args.extend(["-E", changed]);
+    }
+    if tier == Tier::First {
+        args.extend(LEFT_TO_FULL);
+    }
+    step("tests", &args).run()
 }
 
 /// The dry run of publishing, in folders of its own.
@@ -319,57 +186,6 @@ fn conclusion(seconds: f64, skipped: &str, tier: Tier) -> String {
         text += &format!("== left to `cargo xtask test {flag}`: {left}\n");
     }
     text
-}
-
-/// Whether cargo has this command.
-fn has(command: &str) -> bool {
-    cargo(&[command, "--version"])
-        .output()
-        .is_ok_and(|output| output.status.success())
-}
-
-impl Step<'_> {
-    fn run(&self) -> Result<(), Failure> {
-        let line = self.line();
-        eprintln!("== {}: {line}", self.name);
-        let start = Instant::now();
-        let status = cargo(self.args)
-            .envs(self.env.iter().copied())
-            .env(tools::SKIPPED, skipped_list())
-            .status()
-            .map_err(|error| {
-                Failure::Failed(format!("{} could not start ({line}): {error}", self.name))
-            })?;
-        let seconds = start.elapsed().as_secs_f64();
-        if !status.success() {
-            return Err(Failure::Failed(format!(
-                "{} FAILED after {seconds:.1} s ({line}): {status}",
-                self.name
-            )));
-        }
-        eprintln!("== {} passed in {seconds:.1} s", self.name);
-        Ok(())
-    }
-
-    /// The same with a tool that may be missing.
-    fn run_with(&self, tool: &str) -> Result<(), Failure> {
-        if has(self.args[0]) {
-            return self.run();
-        }
-        skip(
-            self.name,
-            &format!("{tool} (cargo install --locked {tool})"),
-        )
-    }
-
-    /// The step as one would type it.
-    fn line(&self) -> String {
-        let env = self
-            .env
-            .iter()
-            .map(|(name, value)| format!("{name}=\"{value}\" "));
-        format!("{}cargo {}", env.collect::<String>(), self.args.join(" "))
-    }
 }
 
 #[cfg(test)]
@@ -455,14 +271,5 @@ mod tests {
         for wrong in [&["--most"][..], &["--full", "--all"]] {
             assert!(matches!(parse(wrong), Err(Failure::Usage(_))), "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn a_step_reads_as_one_would_type_it() {
-        assert_eq!(FORMAT.line(), "cargo fmt --all -- --check");
-        assert_eq!(
-            DOCUMENTATION.line(),
-            "RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps"
-        );
     }
 }

@@ -195,7 +195,10 @@ fn more_threads_than_any_machine_has_are_capped() {
         if command.starts_with("run") {
             std::fs::remove_dir_all(scratch.path().join("out")).unwrap();
         }
-        for threads in ["4097", "10000000", "18446744073709551615"] {
+        // Every command takes its threads from one place: all of them are given the most, one is given others.
+        let several = ["18446744073709551615", "4097", "10000000"];
+        let tried = if command.starts_with("check") { 3 } else { 1 };
+        for threads in &several[..tried] {
             let many = scratch.json(&words(&format!("{command} --threads {threads}")));
             let same = |value: &Value| {
                 let mut value = value.clone();

@@ -442,7 +442,7 @@ fn the_sentences_of_the_page_on_sampled_training_are_those_of_its_tables() {
 }
 
 /// Four minutes of a processor.
-mod full {
+mod minutes {
     use super::*;
     use crate::support::Scratch;
 

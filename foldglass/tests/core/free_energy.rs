@@ -451,7 +451,7 @@ mod full {
             .with_learning(5000)
             .with_sweeps(8000);
         let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
-        let held = coverage(&class, truth, &[0.02, 0.05, 0.1, 0.5], short);
+        let held = coverage(&class, truth, &[0.02, 0.1, 0.5], short);
         assert!(
             held.iter().all(|&held| held >= least_coverage()),
             "{held:?}"

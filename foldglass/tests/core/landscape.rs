@@ -61,8 +61,8 @@ fn sorted(mut count: Count) -> Count {
 fn the_number_of_merged_steps_does_not_show() {
     let shape = Shape::untied(0, 0);
     for class in [
-        class("parity", &markov("9/10"), &[8], shape),
-        class("parity", &InputLaw::Uniform, &[7], shape),
+        class("parity", &markov("9/10"), &[7], shape),
+        class("parity", &InputLaw::Uniform, &[6], shape),
         class("parity", &markov("2/3"), &[3, 4, 5], shape),
         class("z:3", &markov("3/4"), &[3], shape),
     ] {

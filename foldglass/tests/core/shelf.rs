@@ -184,9 +184,9 @@ fn verdicts_are_those_of_a_search_over_whole_codes() {
         let mut workers = workers(&class, 1);
         let mut rewards = Rewards::new(&class);
         let mut stream = Stream::new(1, 0);
-        for number in 0..8 {
+        for number in 0..4 {
             let mut code = random_code(&class, &mut stream);
-            if number % 4 != 0 {
+            if number != 0 {
                 code = climb(&mut workers, code);
             }
             let whole = rewards.shelf(&code);

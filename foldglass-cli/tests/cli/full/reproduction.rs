@@ -172,33 +172,40 @@ fn read_only(_: &Scratch, _: &BTreeMap<String, String>) {}
 /// to be such once.
 fn edited(scratch: &Scratch) {
     let decide = words("claims --records-only --from reproduction-smoke");
-    for file in [
+    let sealed = [
         "reproduce.json",
         "times.json",
         "verdicts.json",
         "claims/moves.json",
         "traps/parity-8.json",
         "censuses/parity-T8-k9-10-tolerance0-1.json",
-    ] {
-        let path = format!("reproduction-smoke/{file}");
-        let kept = scratch.read(&path);
+    ];
+    let sealed = sealed.map(|file| format!("reproduction-smoke/{file}"));
+    let kept = sealed.each_ref().map(|path| scratch.read(path));
+    for (path, kept) in sealed.iter().zip(&kept) {
         let (content, seal) = kept.rsplit_once(",\"check\"").unwrap();
         let digit = content.rfind(['0', '2', '4', '6', '8']).unwrap();
         let mut text = content.as_bytes().to_vec();
         text[digit] += 1;
         let text = String::from_utf8(text).unwrap();
-        scratch.file(&path, &format!("{text},\"check\"{seal}"));
+        scratch.file(path, &format!("{text},\"check\"{seal}"));
         let run = scratch.run(&decide);
-        assert_eq!(run.code, Some(2), "{file}: {}", run.errors);
-        let named = run.errors.contains(file) && run.errors.contains("seal");
-        assert!(named, "{file}: {}", run.errors);
-        // As an earlier version wrote it.
-        scratch.file(&path, &format!("{content}}}\n"));
-        let run = scratch.run(&decide);
-        assert_eq!(run.code, Some(0), "{file}: {}", run.errors);
-        let warned = run.errors.matches("earlier version").count();
-        assert_eq!(warned, 1, "{file}: {}", run.errors);
-        scratch.file(&path, &kept);
+        assert_eq!(run.code, Some(2), "{path}: {}", run.errors);
+        let named = run.errors.contains(&path[..]) && run.errors.contains("seal");
+        assert!(named, "{path}: {}", run.errors);
+        scratch.file(path, kept);
+    }
+    // As an earlier version wrote them.
+    for (path, kept) in sealed.iter().zip(&kept) {
+        let (content, _) = kept.rsplit_once(",\"check\"").unwrap();
+        scratch.file(path, &format!("{content}}}\n"));
+    }
+    let run = scratch.run(&decide);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    let warned = run.errors.matches("earlier version").count();
+    assert_eq!(warned, 1, "{}", run.errors);
+    for (path, kept) in sealed.iter().zip(&kept) {
+        scratch.file(path, kept);
     }
 }
 
