@@ -11,6 +11,7 @@ mod device;
 mod emulator;
 mod memory;
 mod passes;
+mod shared;
 mod source;
 mod steps;
 
@@ -233,9 +234,9 @@ fn sizes(
     precision: Precision,
 ) -> Result<Sizes, BackendError> {
     let shape = settings.shape;
-    let fits = shape.vocabulary == 8 && shape.heads == 4 && shape.blocks == 1;
+    let fits = matches!(shape.vocabulary, 8 | 16 | 32) && shape.heads == 4 && shape.blocks == 1;
     let even = shape.width.is_multiple_of(64) && shape.mlp.is_multiple_of(128);
-    let paper = shape.width == 256;
+    let paper = shape.width == 256 && shape.mlp.is_multiple_of(256);
     let wrong = |needed: &str| {
         let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
         Err(BackendError::Device(format!(
@@ -244,19 +245,26 @@ fn sizes(
     };
     if !(fits && even) {
         return wrong(
-            "it needs vocabulary 8 (so a task of at most 7 symbols), 4 heads, one block, a width that is a multiple of \
-             64, an mlp of a multiple of 128",
+            "it needs vocabulary 8, 16 or 32 (more than the symbols of every task), 4 heads, one block, a width that \
+             is a multiple of 64, an mlp that is a multiple of 128",
         );
     }
     if precision == Precision::Bf16 && !paper {
-        return wrong("bf16 needs width 256; tf32 takes any");
+        return wrong("bf16 needs width 256 and an mlp that is a multiple of 256; tf32 takes any");
     }
-    Ok(Sizes {
+    let sizes = Sizes {
         shape,
         layout: settings.layout,
         cap: settings.cap,
         samples: settings.batch.max(settings.gate.samples),
         symbols: models.iter().map(|m| m.square.q()).max().unwrap_or(1),
         precision,
-    })
+    };
+    if sizes.attention().warps == 0 || sizes.scores_shared() > shared::MOST {
+        let cap = settings.cap;
+        return wrong(&format!(
+            "tables of scores for lengths up to {cap} are larger than a block's memory; take a smaller --longest"
+        ));
+    }
+    Ok(sizes)
 }

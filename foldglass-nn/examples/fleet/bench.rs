@@ -5,27 +5,51 @@ use foldglass::model::operation::Operation;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::cuda::Cuda;
 use foldglass_nn::settings::{FleetSettings, ModelSettings};
-use foldglass_nn::shape::NetworkShape;
 use foldglass_nn::weights::Weights;
 use std::time::Instant;
 
-fn bench_fleet(name: &str, r: usize, l: usize, batch: usize) -> Outcome<Box<dyn Backend>> {
+/// A fleet of `r` models on the cyclic group that fills the vocabulary to three quarters.
+fn fleet(
+    r: usize,
+    l: usize,
+    batch: usize,
+    vocabulary: usize,
+) -> Outcome<(FleetSettings, Vec<ModelSettings>)> {
     let mut settings = FleetSettings::default();
     settings.batch = batch;
     settings.cap = 21.max(l);
-    let models: Vec<ModelSettings> = (0..r)
-        .map(|seed| Ok(model(seed as u64, Operation::cyclic(5)?, 0.01)))
+    settings.shape.vocabulary = vocabulary;
+    let q = if vocabulary == 8 {
+        5
+    } else {
+        vocabulary * 3 / 4
+    };
+    let models = (0..r)
+        .map(|seed| Ok(model(seed as u64, Operation::cyclic(q)?, 0.01)))
         .collect::<Outcome<_>>()?;
-    let mut made = backend(name, &settings, &models)?;
+    Ok((settings, models))
+}
+
+fn restore(
+    made: &mut dyn Backend,
+    settings: &FleetSettings,
+    models: &[ModelSettings],
+) -> Outcome<()> {
     for (number, model) in models.iter().enumerate() {
         let weights = Weights::draw(settings.shape, settings.initial, model.seed).values;
         made.restore(number, &ModelState::new(weights))?;
     }
-    Ok(made)
+    Ok(())
 }
 
-pub fn bench(name: &str, r: usize, l: usize, seconds: f64, batch: usize) -> Outcome<()> {
-    let mut made = bench_fleet(name, r, l, batch)?;
+pub fn bench(
+    name: &str,
+    (r, l, batch, vocabulary): (usize, usize, usize, usize),
+    seconds: f64,
+) -> Outcome<()> {
+    let (settings, models) = fleet(r, l, batch, vocabulary)?;
+    let mut made = backend(name, &settings, &models)?;
+    restore(made.as_mut(), &settings, &models)?;
     let lengths = vec![l; r];
     let mut step = 0;
     let mut timed = |count: u64| -> Outcome<f64> {
@@ -44,7 +68,7 @@ pub fn bench(name: &str, r: usize, l: usize, seconds: f64, batch: usize) -> Outc
     let time = times[2];
     // Down-projection and its two gradients, the tables' products and their two gradients, once
     // again the up-projection in the backward pass: what the table form must do for a token.
-    let shape = NetworkShape::default();
+    let shape = settings.shape;
     let (d, f, k) = (
         shape.width as f64,
         shape.mlp as f64,
@@ -53,7 +77,7 @@ pub fn bench(name: &str, r: usize, l: usize, seconds: f64, batch: usize) -> Outc
     let token = 2.0 * (3.0 * d * f + 4.0 * k * f + 3.0 * k * d);
     let tokens = batch as f64 * (l as f64 + 1.0) / 2.0;
     println!(
-        "{name} R={r} L={l} B={batch}: {:.3} ms a fleet step ({:.3} to {:.3}), {:.0} model-steps/s, {:.3} TFLOP/s",
+        "{name} R={r} L={l} B={batch} V={vocabulary}: {:.3} ms a fleet step ({:.3} to {:.3}), {:.0} model-steps/s, {:.3} TFLOP/s",
         time * 1e3,
         times[0] * 1e3,
         times[4] * 1e3,
@@ -63,17 +87,10 @@ pub fn bench(name: &str, r: usize, l: usize, seconds: f64, batch: usize) -> Outc
     Ok(())
 }
 
-pub fn profile(name: &str, r: usize, l: usize) -> Outcome<()> {
-    let mut settings = FleetSettings::default();
-    settings.cap = 21.max(l);
-    let models: Vec<ModelSettings> = (0..r)
-        .map(|seed| Ok(model(seed as u64, Operation::cyclic(5)?, 0.01)))
-        .collect::<Outcome<_>>()?;
+pub fn profile(name: &str, r: usize, l: usize, vocabulary: usize) -> Outcome<()> {
+    let (settings, models) = fleet(r, l, 512, vocabulary)?;
     let mut made = Cuda::new(&settings, &models, precision(name)?)?;
-    for (number, model) in models.iter().enumerate() {
-        let weights = Weights::draw(settings.shape, settings.initial, model.seed).values;
-        made.restore(number, &ModelState::new(weights))?;
-    }
+    restore(&mut made, &settings, &models)?;
     made.train(0, 5, &vec![l; r])?;
     made.profile(true)?;
     made.train(5, 20, &vec![l; r])?;

@@ -61,7 +61,7 @@ fn errors(shape: NetworkShape, found: &[f32], expected: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-pub fn check() -> Outcome<()> {
+pub fn check(only: Option<&str>) -> Outcome<()> {
     let shape = NetworkShape::default();
     let narrow = NetworkShape {
         width: 64,
@@ -72,6 +72,11 @@ pub fn check() -> Outcome<()> {
         norm: Norm::Layer,
         ..shape
     };
+    let with = |vocabulary| NetworkShape {
+        vocabulary,
+        ..shape
+    };
+    let wanted = |name: &str| only.is_none_or(|only| only == name);
     let mut failures = 0;
     println!(
         "relative error of the gradient of {} tensors against float64",
@@ -90,7 +95,13 @@ pub fn check() -> Outcome<()> {
         ("bf16", shape, Layout::Shared, 1e-2),
         ("bf16", layered, Layout::PrefixFixed, 1e-2),
         ("tf32", layered, Layout::PrefixFixed, 2e-3),
+        ("bf16", with(16), Layout::PrefixFixed, 1e-2),
+        ("bf16", with(32), Layout::PrefixFixed, 1e-2),
+        ("tf32", with(32), Layout::PrefixFixed, 2e-3),
     ] {
+        if !wanted(name) {
+            continue;
+        }
         let mut settings = FleetSettings::default();
         settings.shape = shape;
         settings.layout = layout;
@@ -100,10 +111,12 @@ pub fn check() -> Outcome<()> {
             samples: 64,
             ..Gate::default()
         };
-        let models = [
-            model(3, Operation::paper(), 0.3),
-            model(4, Operation::cyclic(2)?, 0.3),
-        ];
+        let models = match shape.vocabulary {
+            8 => [Operation::paper(), Operation::cyclic(2)?],
+            v => [Operation::cyclic(v * 3 / 4)?, Operation::cyclic(v / 2)?],
+        };
+        let [first, second] = models;
+        let models = [model(3, first, 0.3), model(4, second, 0.3)];
         let made = backend(name, &settings, &models);
         let mut made = match made {
             Ok(made) => made,
@@ -137,14 +150,15 @@ pub fn check() -> Outcome<()> {
             failures += usize::from(!good);
             let verdict = if good { "ok" } else { "FAIL" };
             println!(
-                "{name} D={} {layout:?} {:?} model {number}: {} {verdict}",
+                "{name} D={} V={} {layout:?} {:?} model {number}: {} {verdict}",
                 shape.width,
+                shape.vocabulary,
                 shape.norm,
                 shown.join(" ")
             );
         }
     }
-    for name in ["tf32", "bf16"] {
+    for name in ["tf32", "bf16"].into_iter().filter(|name| wanted(name)) {
         failures += check_greedy(name)? + check_draws(name)? + check_twice(name)?;
     }
     println!("{failures} failures");

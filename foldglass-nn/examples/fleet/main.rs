@@ -2,9 +2,9 @@
 //! and `barrier`:
 //!
 //! ```text
-//! fleet check                      every tensor's gradient and more against the reference
-//! fleet bench cpu|tf32|bf16 R L SECONDS [BATCH]
-//! fleet profile tf32|bf16 R L      the time of every kernel
+//! fleet check [cpu|tf32|bf16]      every tensor's gradient and more against the reference
+//! fleet bench cpu|tf32|bf16 R L SECONDS [BATCH [VOCABULARY]]
+//! fleet profile tf32|bf16 R L [VOCABULARY]   the time of every kernel
 //! fleet export FOLDER              weights, tokens and logits, for another program to compare
 //! ```
 
@@ -27,15 +27,18 @@ fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["check"] => check::check(),
-        ["bench", backend, r, l, seconds] => {
-            bench::bench(backend, r.parse()?, l.parse()?, seconds.parse()?, 512)
+        ["check"] => check::check(None),
+        ["check", only] => check::check(Some(only)),
+        ["bench", backend, r, l, seconds, rest @ ..] if rest.len() <= 2 => {
+            let batch = rest.first().map_or(Ok(512), |n| n.parse())?;
+            let vocabulary = rest.get(1).map_or(Ok(8), |n| n.parse())?;
+            let sizes = (r.parse()?, l.parse()?, batch, vocabulary);
+            bench::bench(backend, sizes, seconds.parse()?)
         }
-        ["bench", backend, r, l, seconds, batch] => {
-            let batch = batch.parse()?;
-            bench::bench(backend, r.parse()?, l.parse()?, seconds.parse()?, batch)
+        ["profile", precision, r, l, rest @ ..] if rest.len() <= 1 => {
+            let vocabulary = rest.first().map_or(Ok(8), |n| n.parse())?;
+            bench::profile(precision, r.parse()?, l.parse()?, vocabulary)
         }
-        ["profile", precision, r, l] => bench::profile(precision, r.parse()?, l.parse()?),
         ["export", folder] => export::export(folder),
         _ => Err("usage: check | bench | profile | export; see the top of the source".into()),
     }

@@ -184,17 +184,19 @@ impl Device for Emulator {
     }
 }
 
-fn models() -> Vec<ModelSettings> {
+/// Two models whose tasks differ in size.
+fn models(shape: NetworkShape) -> Vec<ModelSettings> {
     let model = |seed, square| ModelSettings {
         seed,
         square,
         entropy: 0.2,
         learning_rate: 1e-3,
     };
-    vec![
-        model(3, Operation::paper()),
-        model(4, Operation::cyclic(2).unwrap()),
-    ]
+    let [first, second] = match shape.vocabulary {
+        8 => [Operation::paper(), Operation::cyclic(2).unwrap()],
+        v => [v * 3 / 4, v / 2].map(|q| Operation::cyclic(q).unwrap()),
+    };
+    vec![model(3, first), model(4, second)]
 }
 
 /// A back end of the kernels and one of the CPU, on the same weights.
@@ -203,7 +205,7 @@ fn both(
     precision: Precision,
     change: &dyn Fn(&mut [f32]),
 ) -> (Cuda, Cpu) {
-    let models = models();
+    let models = models(settings.shape);
     let sizes = sizes(settings, &models, precision).unwrap();
     let device = Box::new(Emulator::new(&sizes));
     let mut cuda = Cuda::on(settings, &models, sizes, device).unwrap();
@@ -217,7 +219,7 @@ fn both(
 
 /// The same on the CPU alone.
 fn on_cpu(settings: &FleetSettings, change: &dyn Fn(&mut [f32])) -> Cpu {
-    let models = models();
+    let models = models(settings.shape);
     let mut cpu = Cpu::new(settings, &models);
     for (number, model) in models.iter().enumerate() {
         let mut weights = Weights::draw(settings.shape, settings.initial, model.seed).values;
@@ -260,7 +262,7 @@ fn compare_changed(
     };
     let (mut cuda, mut cpu) = both(settings, precision, change);
     let (mut batches, mut weights) = (Vec::new(), Vec::new());
-    for model in models() {
+    for model in models(settings.shape) {
         let q = model.square.q();
         let law = BatchLaw {
             square: &model.square,
@@ -376,6 +378,28 @@ fn bf16_gradients_are_those_of_the_cpu() {
             ..settings(shape, layout)
         };
         compare_gradients(&settings, Precision::Bf16, 80, 1e-2);
+    }
+}
+
+#[test]
+fn larger_vocabularies_have_the_cpus_gradients() {
+    if compiler().is_none() {
+        return;
+    }
+    for vocabulary in [16, 32] {
+        let shape = NetworkShape {
+            vocabulary,
+            ..NetworkShape::default()
+        };
+        let mut settings = FleetSettings {
+            batch: 80,
+            cap: 2,
+            ..settings(shape, Layout::PrefixFixed)
+        };
+        compare_gradients(&settings, Precision::Bf16, 80, 1e-2);
+        settings.shape.width = 64;
+        settings.shape.mlp = 128;
+        compare_gradients(&settings, Precision::Tf32, 20, 2e-3);
     }
 }
 
@@ -670,14 +694,16 @@ fn imitation_takes_the_cpus_steps() {
     }
     let settings = settings(small(Norm::Rms), Layout::PrefixFixed);
     let (mut cuda, mut cpu) = both(&settings, Precision::Tf32, &|_| ());
-    let lessons: Vec<Lesson> = (models().into_iter().zip([vec![3], vec![2, 3]]))
-        .map(|(model, lengths)| {
-            let task = Task::new(model.square, &InputLaw::Uniform, &lengths).unwrap();
-            let class = Class::new(task, class::Shape::untied(1, 1)).unwrap();
-            let code = random_code(&class, &mut Stream::new(model.seed, 1));
-            Lesson::new(&code).unwrap()
-        })
-        .collect();
+    let lessons: Vec<Lesson> = (models(settings.shape)
+        .into_iter()
+        .zip([vec![3], vec![2, 3]]))
+    .map(|(model, lengths)| {
+        let task = Task::new(model.square, &InputLaw::Uniform, &lengths).unwrap();
+        let class = Class::new(task, class::Shape::untied(1, 1)).unwrap();
+        let code = random_code(&class, &mut Stream::new(model.seed, 1));
+        Lesson::new(&code).unwrap()
+    })
+    .collect();
     let test = Test {
         purpose: Purpose::HeldOut,
         step: 0,
@@ -715,7 +741,12 @@ fn sources_are_written() {
     let folder = std::env::temp_dir().join("foldglass-sources");
     std::fs::create_dir_all(&folder).unwrap();
     for (name, precision) in [("bf16", Precision::Bf16), ("tf32", Precision::Tf32)] {
-        let sizes = sizes(&FleetSettings::default(), &models(), precision).unwrap();
+        let sizes = sizes(
+            &FleetSettings::default(),
+            &models(NetworkShape::default()),
+            precision,
+        )
+        .unwrap();
         let text = sizes.source(Instructions::Ptx);
         std::fs::write(folder.join(format!("{name}.cu")), text).unwrap();
     }

@@ -19,9 +19,9 @@ impl Cuda {
         }
         self.stale = false;
         self.launch("table_normed", (v, r, 1), 128, 0, call)?;
-        self.launch("table_qkv", (d / 64, 3, r), 256, 0, call)?;
-        let table = 4 * v * v * self.sizes.distances().1;
-        self.launch("table_scores", (h, r, 1), 256, table, call)?;
+        self.launch("table_qkv", (d / 64, 3 * v / 8, r), 256, 0, call)?;
+        let table = 4 * 8 * v * self.sizes.distances().1;
+        self.launch("table_scores", (h, r, v / 8), 256, table, call)?;
         self.launch("table_stream", (d / 64, h, r), 256, 0, call)?;
         self.launch("table_rows", (k / v, r, 1), 256, rows, call)?;
         self.launch("table_up", (f / 128, r, 1), 256, rows, call)
@@ -34,7 +34,7 @@ impl Cuda {
         self.launch("attend", ((rows * h).div_ceil(256), r, 1), 256, 0, call)?;
         match self.sizes.precision {
             Precision::Bf16 => {
-                let shared = 4 * 40960 + 32768 + 16384 + 4096 + 128;
+                let shared = self.sizes.forward_shared().bytes;
                 let grid = (rows.div_ceil(128), r, 1);
                 self.launch("hopper_forward", grid, 256, shared, call)
             }
@@ -123,20 +123,27 @@ impl Cuda {
         let shape = self.sizes.shape;
         let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
         let (k, r) = (shape.features(), self.models);
-        let table = 4 * v * v * self.sizes.distances().1;
-        self.launch("head_backward", (16, r, 1), 256, 0, call)?;
+        let table = self.sizes.scores_table();
+        self.launch("head_backward", (16, r, 1), 256, 4 * v * d, call)?;
         self.launch("head_product", (HEAD_PARTS, r, 1), d / 2, 0, call)?;
         match self.sizes.precision {
             Precision::Bf16 => {
-                let shared = 65536 + 16384 + 3 * 41984 + 16384 + 64;
+                let shared = self.sizes.backward_shared().bytes;
                 self.launch("hopper_backward", (f / 128, r, 1), 256, shared, call)?;
-                let shared = 32768 + 2 * 40960 + 64;
-                let grid = (self.sizes.stream_parts(), r, 1);
+                let shared = self.sizes.stream_shared().bytes;
+                let pieces = if self.sizes.fused() { 1 } else { 1 + f / 256 };
+                let grid = (
+                    self.sizes.stream_parts(),
+                    r,
+                    pieces * self.sizes.feature_tiles(),
+                );
                 self.launch("hopper_stream", grid, 128, shared, call)?;
             }
             Precision::Tf32 => self.backward_single(call)?,
         }
-        self.launch("features_backward", (FEATURE_PARTS, r, 1), 256, 0, call)?;
+        let shared = 4 * 3 * 64 * (k + 4);
+        let grid = (FEATURE_PARTS, r, v / 8);
+        self.launch("features_backward", grid, 256, shared, call)?;
         let share = self.sizes.attention();
         let grid = (ATTENTION_PARTS, h / share.heads, r);
         let shared = share.shared();

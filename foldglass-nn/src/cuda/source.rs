@@ -1,5 +1,6 @@
 //! Writes the CUDA source of a fleet: sizes as constants, then the kernels.
 
+use super::memory::{Call, Memory};
 use crate::backend::Precision;
 use crate::layout::{Layout, Query};
 use crate::shape::{NetworkShape, Norm};
@@ -44,6 +45,29 @@ impl Sizes {
         self.cap.next_multiple_of(32)
     }
 
+    /// Tiles of 64 that a token's features take in bf16.
+    pub fn feature_tiles(&self) -> usize {
+        self.shape.features().div_ceil(64)
+    }
+
+    /// Whether the backward pass of the MLP computes everything in one kernel (hopper.cu).
+    pub fn fused(&self) -> bool {
+        self.feature_tiles() == 1
+    }
+
+    /// Parts in which what the MLP returns to the features is written in bf16.
+    pub fn feature_shares(&self) -> usize {
+        self.shape.mlp / if self.fused() { 64 } else { 256 }
+    }
+
+    /// Parts in which the gradient of the up-projection's table is written.
+    pub fn up_parts(&self) -> usize {
+        match self.precision {
+            Precision::Bf16 if !self.fused() => self.stream_parts(),
+            _ => 1,
+        }
+    }
+
     pub fn stream_parts(&self) -> usize {
         match self.precision {
             Precision::Bf16 => 4,
@@ -58,8 +82,8 @@ impl Sizes {
         d / 64 * (f / 64) + 4 * (d / 64) * (d / 64) + f * d / 4096 + small.div_ceil(4096)
     }
 
-    /// How the attention's backward pass shares its work: as many heads at once as leave room for
-    /// some warps.
+    /// How the attention's backward pass shares its work: as many heads at once as a warp has lanes for and
+    /// leave room for some warps.
     pub fn attention(&self) -> AttentionShare {
         let used = self.symbols + 1;
         let table = 4 * used * used * self.distances().1;
@@ -68,8 +92,19 @@ impl Sizes {
             warps: (224 * 1024 / (heads * table)).saturating_sub(1).min(8),
             table,
         };
-        let roomy = [4, 2].map(share).into_iter().find(|s| s.warps >= 4);
+        let fits = |s: &AttentionShare| s.warps >= 4 && s.heads * self.shape.vocabulary <= 32;
+        let roomy = [4, 2].map(share).into_iter().find(fits);
         roomy.unwrap_or_else(|| share(1))
+    }
+
+    /// Bytes of a head's scores, of every pair of tokens at every distance.
+    pub fn scores_table(&self) -> usize {
+        4 * self.shape.vocabulary.pow(2) * self.distances().1
+    }
+
+    /// Bytes that the scores' backward pass has in shared memory: the table, queries and keys.
+    pub fn scores_shared(&self) -> usize {
+        self.scores_table() + 8 * self.shape.vocabulary * self.shape.head_width()
     }
 
     /// Whether an input and a token can stand at one distance from a step.
@@ -126,6 +161,9 @@ impl Sizes {
             ("ATTENTION_WARPS", self.attention().warps as i64),
             ("USED", (self.symbols + 1) as i64),
             ("STREAM_PARTS", self.stream_parts() as i64),
+            ("TILES", self.feature_tiles() as i64),
+            ("SHARES", self.feature_shares() as i64),
+            ("UP_PARTS", self.up_parts() as i64),
             ("WEIGHTED_PARTS", WEIGHTED_PARTS as i64),
             ("LESSON", LESSON as i64),
             ("COLLIDE", self.keys_collide().into()),
@@ -141,15 +179,31 @@ impl Sizes {
             ("O_NORM3", places.norm3.start as i64),
             ("O_HEAD", places.head.start as i64),
         ];
-        numbers
-            .iter()
+        let mut text: String = (numbers.iter())
             .map(|(name, value)| format!("#define {name} ({value})\n"))
-            .collect()
+            .collect();
+        if self.precision == Precision::Bf16 {
+            let layouts = [
+                self.forward_shared(),
+                self.backward_shared(),
+                self.stream_shared(),
+            ];
+            for (name, value) in layouts.iter().flat_map(|layout| &layout.numbers) {
+                _ = writeln!(text, "#define {name} {value}");
+            }
+            _ = writeln!(text, "#define FUSED {}", i32::from(self.fused()));
+            _ = writeln!(text, "#define wgmma_logits wgmma_{}_rs_0", shape.vocabulary);
+        }
+        text
     }
 
     /// The whole source; `instructions` says how the matrix instructions are written.
     pub fn source(&self, instructions: Instructions) -> String {
         let mut text = self.defines();
+        text += "typedef unsigned char u8;\ntypedef unsigned short u16;\ntypedef unsigned int u32;\n\
+                 typedef unsigned long long u64;\n";
+        text += &Memory::source();
+        text += &Call::source();
         text += include_str!("kernels/common.cu");
         match instructions {
             Instructions::Ptx => text += include_str!("kernels/ptx.cu"),
@@ -159,7 +213,8 @@ impl Sizes {
         // Tiles and instructions come before what uses them; the first part ends with helpers that
         // need neither.
         if self.precision == Precision::Bf16 {
-            for product in PRODUCTS {
+            let logits = product(self.shape.vocabulary, true, false, false);
+            for product in PRODUCTS.iter().chain([&logits]) {
                 text += &product.source(instructions);
             }
         }
@@ -219,8 +274,8 @@ const fn product(columns: usize, left_in_registers: bool, left: bool, right: boo
     }
 }
 
-/// The forms that hopper.cu uses.
-const PRODUCTS: [Product; 8] = [
+/// The forms that hopper.cu uses, besides that of the head.
+const PRODUCTS: [Product; 9] = [
     product(256, false, false, true),
     product(256, true, false, true),
     product(256, false, true, true),
@@ -228,7 +283,8 @@ const PRODUCTS: [Product; 8] = [
     product(48, true, false, true),
     product(48, false, true, true),
     product(48, false, false, false),
-    product(8, true, false, false),
+    product(64, false, true, true),
+    product(256, false, true, false),
 ];
 
 impl Product {

@@ -14,11 +14,11 @@ __device__ __forceinline__ float2 out_pair(const Fleet &p, size_t row, int colum
 
 // One token of head_backward, all lanes together.
 __device__ __forceinline__ void head_row(const Fleet &p, int q, size_t at, bool valid, float scale,
-                                         int lane, const float *d_logits, const float (&logit)[V][D]) {
+                                         int lane, const float *d_logits, const float *logit) {
 #if BF16
     if (!valid) { // rows that only fill the last tile
         for (int i = 0; i < PAIRS; i++) ((u32 *)p.d_out)[row_tile_place(at, 64 * i + 2 * lane) / 2] = 0;
-        if (lane < 8) ((uint4 *)p.features)[at * 8 + lane] = make_uint4(0, 0, 0, 0);
+        if (lane < 8 * TILES) ((uint4 *)p.features)[feature_piece(at, lane)] = make_uint4(0, 0, 0, 0);
         if (lane == 0) p.scale2[at] = 0;
         return;
     }
@@ -36,7 +36,7 @@ __device__ __forceinline__ void head_row(const Fleet &p, int q, size_t at, bool 
             float d = d_logits[a];
 #pragma unroll
             for (int i = 0; i < PAIRS; i++) {
-                float2 both = *(const float2 *)&logit[a][64 * i + 2 * lane];
+                float2 both = *(const float2 *)&logit[a * D + 64 * i + 2 * lane];
                 d_normed[i].x += both.x * d;
                 d_normed[i].y += both.y * d;
             }
@@ -69,9 +69,9 @@ __device__ __forceinline__ void head_row(const Fleet &p, int q, size_t at, bool 
 extern "C" __global__ void head_backward(const Fleet p, const Call c) {
     after_previous();
     int r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    __shared__ float logit[V][D];
+    DYNAMIC_SHARED(float, logit); // [V][D]
     __shared__ float d_logits[8][32][V];
-    for (int i = threadIdx.x; i < V * D; i += blockDim.x) logit[i / D][i % D] = p.logit[(size_t)r * V * D + i];
+    for (int i = threadIdx.x; i < V * D; i += blockDim.x) logit[i] = p.logit[(size_t)r * V * D + i];
     __syncthreads();
     Rows rows = rows_of(p, r, 0);
     int q = p.q[r], padded = BF16 ? (rows.count + 63) / 64 * 64 : rows.count;
@@ -139,21 +139,25 @@ __device__ __forceinline__ float4 four_bf16(const u16 *from) {
 }
 
 // From the MLP's input to the features: adds up what the parts of the MLP returned, takes the
-// norm's scale into account, and leaves the attention's share less its mean over every head. A lane
-// for each of the H V = 32 attention features, with its column of M M^T in registers.
+// norm's scale into account, and leaves the attention's share less its mean over every head. A block for
+// 32 of the H V attention features, a lane for each, with its column of M M^T in registers; it also sums
+// 40 rows of f^T f.
 extern "C" __global__ void features_backward(const Fleet p, const Call c) {
     after_previous();
     int part = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    __shared__ __align__(16) float f[64][K + 4], d_mlp[64][K + 4], d_direct[64][K + 4];
+    int own_feature = V + 32 * blockIdx.z + lane;
+    DYNAMIC_SHARED(float, shared); // three of [64][K + 4]
+    float(*f)[K + 4] = (float(*)[K + 4])shared, (*d_mlp)[K + 4] = f + 64, (*d_direct)[K + 4] = f + 128;
     __shared__ float along[64];
     float gram[K];
 #pragma unroll
-    for (int j = 0; j < K; j++) gram[j] = p.gram[((size_t)r * K + j) * K + V + lane];
+    for (int j = 0; j < K; j++) gram[j] = p.gram[((size_t)r * K + j) * K + own_feature];
     int tokens = rows_of(p, r, 0).count, tiles = (tokens + 63) / 64;
-    int si = threadIdx.x / (K / 4) * 2, sj = threadIdx.x % (K / 4) * 4; // two by four entries
-    float sums[8];
+    // Entries of f^T f, two by V / 2 a thread: K / 10 = V / 2 columns, and 40 rows a block.
+    int si = 40 * blockIdx.z + threadIdx.x / 10 * 2, sj = threadIdx.x % 10 * (V / 2);
+    float sums[2][V / 2];
 #pragma unroll
-    for (int i = 0; i < 8; i++) sums[i] = 0;
+    for (int i = 0; i < V / 2; i++) sums[0][i] = sums[1][i] = 0;
     for (int tile = part; tile < tiles; tile += FEATURE_PARTS) {
         __syncthreads();
         for (int i = threadIdx.x; i < 64 * K / 4; i += blockDim.x) {
@@ -162,15 +166,14 @@ extern "C" __global__ void features_backward(const Fleet p, const Call c) {
             if (tile * 64 + row < tokens) {
 #if BF16
                 size_t line = tile * 64 + row;
-                const u16 *from = (const u16 *)p.d_features + ((size_t)r * (FF / 64 + 1) * NT + line) * K + k;
+                const u16 *from = (const u16 *)p.d_features + ((size_t)r * (SHARES + 1) * NT + line) * K + k;
 #pragma unroll
-                for (int chunk = 0; chunk < FF / 64; chunk++) {
+                for (int chunk = 0; chunk < SHARES; chunk++) {
                     float4 four = four_bf16(from + (size_t)chunk * NT * K);
                     mlp.x += four.x, mlp.y += four.y, mlp.z += four.z, mlp.w += four.w;
                 }
-                direct = four_bf16(from + (size_t)(FF / 64) * NT * K);
-                own = four_bf16((const u16 *)p.features + ((size_t)r * NT + line) * 64 +
-                                (((k / 8) ^ (row & 7)) << 3) + (k & 7));
+                direct = four_bf16(from + (size_t)SHARES * NT * K);
+                own = four_bf16((const u16 *)p.features + feature_place((size_t)r * NT + line, k));
 #else
                 size_t line = tile * 64 + row;
                 const float *from = (const float *)p.d_features + ((size_t)r * 2 * NT + line) * K + k;
@@ -201,30 +204,33 @@ extern "C" __global__ void features_backward(const Fleet p, const Call c) {
                 float4 four = *(const float4 *)&f[row][j];
                 sum += four.x * gram[j] + four.y * gram[j + 1] + four.z * gram[j + 2] + four.w * gram[j + 3];
             }
-            float d = d_mlp[row][V + lane] + d_direct[row][V + lane] + along[row] * sum;
-            float mean = d * f[row][V + lane];
+            float d = d_mlp[row][own_feature] + d_direct[row][own_feature] + along[row] * sum;
+            float mean = d * f[row][own_feature];
             for (int offset = V / 2; offset; offset >>= 1) mean += __shfl_xor_sync(~0u, mean, offset);
-            p.d_attention[((size_t)r * NT + tile * 64 + row) * H * V + lane] = d - mean;
+            p.d_attention[((size_t)r * NT + tile * 64 + row) * H * V + own_feature - V] = d - mean;
         }
-        if (si < K)
+        if (threadIdx.x < 200)
             for (int row = 0; row < 64; row++) {
                 float2 left = *(const float2 *)&f[row][si];
-                float4 right = *(const float4 *)&f[row][sj];
                 float one = left.x * along[row], two = left.y * along[row];
-                sums[0] += one * right.x;
-                sums[1] += one * right.y;
-                sums[2] += one * right.z;
-                sums[3] += one * right.w;
-                sums[4] += two * right.x;
-                sums[5] += two * right.y;
-                sums[6] += two * right.z;
-                sums[7] += two * right.w;
+#pragma unroll
+                for (int j = 0; j < V / 2; j += 4) {
+                    float4 right = *(const float4 *)&f[row][sj + j];
+                    sums[0][j] += one * right.x;
+                    sums[0][j + 1] += one * right.y;
+                    sums[0][j + 2] += one * right.z;
+                    sums[0][j + 3] += one * right.w;
+                    sums[1][j] += two * right.x;
+                    sums[1][j + 1] += two * right.y;
+                    sums[1][j + 2] += two * right.z;
+                    sums[1][j + 3] += two * right.w;
+                }
             }
     }
-    if (si < K) {
+    if (threadIdx.x < 200) {
         float *to = p.square_parts + ((size_t)r * FEATURE_PARTS + part) * K * K + si * K + sj;
 #pragma unroll
-        for (int i = 0; i < 8; i++) to[i / 4 * K + i % 4] = sums[i];
+        for (int i = 0; i < V / 2; i++) to[i] = sums[0][i], to[K + i] = sums[1][i];
     }
 }
 

@@ -1,80 +1,9 @@
 // Sizes, the fleet's memory, random numbers. Letters as in the library: V tokens, H heads, D width,
 // FF the MLP's width, K = V (1 + H) features, W = D / H, ND distances, CAP the longest length,
-// S samples, NT tokens of a model. They and the tensors' places O_* are defined before this text.
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-
+// S samples, NT tokens of a model. They, the tensors' places O_* and the structures `Fleet` (what a
+// kernel may read or write) and `Call` (what one launch is about; both in memory.rs) come before this text.
 #define SEP (V - 1)
 #define EPSILON 1e-6f
-
-// Everything a kernel may read or write; the same fields in the same order as `Memory` in Rust.
-struct Fleet {
-    const u64 *seeds;
-    const int *q;
-    const u8 *square;         // [R][V][V]
-    const float *entropy;     // [R]
-    const float *rate;        // [R]
-    const int *choices;       // [R][CAP + 1]: how many lengths, and which
-    const u64 *choice_ends;   // [R][CAP + 1]: how many ends, 0 for equal parts, and the ends (law.rs)
-    const u64 *symbol_ends;   // [R][CAP][V][V]: by position and symbol before; or none, for equal parts
-    const int *order;         // [R]: the models with most work first
-    const float2 *turns;      // [ND][W / 2]: sine and cosine
-    float *weights, *mean, *second, *gradient, *gathered; // [R][P]
-    int *updates, *gathered_batches, *gathered_right;     // [R]
-    int *samples;             // [R]: samples of the batch at hand
-    int *lengths;             // [R][S], the longest first
-    u8 *x, *y;                // [R][S][XS]
-    u8 *target;               // [R][S]
-    int *starts;              // [R][CAP + 1]: tokens of the steps up to t
-    float *advantage, *share; // [R][S]: what multiplies log pi and the entropy
-    float *token_weights;     // [R][NT][3]: of log pi, entropy and divergence, or none
-    float *old;               // [R][NT]: probabilities at the draw, or none
-    const float *prior_policy; // [R][NT][V]: of the network to which models are held, or none
-    float *record;            // [R][RECORD]
-    float *norm_parts;        // [R][NORM_PARTS]
-    float *adam;              // [R][ADAM]
-    int *right;               // [R]
-    const int *lesson_steps;  // [R][CAP + 1][CAP][LESSON]: before, after, tokens, first, histories
-    const u8 *lesson_actions; // [R][actions]
-    // Tables.
-    float *normed;            // [R][V][D]
-    float *scale1;            // [R][V]
-    float *qkv;               // [R][3][V][D]
-    float *scores, *powers;   // [R][H][V][V][ND]: relative to the largest, and e to that
-    float *stream, *centred, *weighted; // [R][K][D]
-    float *up;                // [R][K][FF] (single precision)
-    float *gram;              // [R][K][K]
-    float *logit;             // [R][V][D]: last norm times head, transposed
-    float *logit_sum;         // [R][V]
-    u16 *down_tiles;          // [R][FF/64][D/64][64][64], tiles as in hopper.cu
-    u16 *up_tiles;            // [R][FF/64][64][64]: hidden units by features
-    u16 *stream_tiles;        // [R][D/64][64][64]: features by width
-    u16 *logit_tiles;         // [R][D/64][8][64]
-    // Activations.
-    void *features;           // [R][NT][64] bf16 in tiles, or [R][NT][K]
-    float *shares;            // [R][NT][H]: one over the sum of powers, or less than 0 (attend)
-    float *scale2, *scale3;   // [R][NT]
-    void *out;                // [R][NT][D], bf16 or single
-    float *policy;            // [R][NT][V]
-    float *d_logits;          // [R][NT][V], times scale3
-    void *d_out;              // [R][NT][D], bf16 in tiles or single
-    void *d_features;         // [R][FF/64 + 1][NT][K] bf16, or [R][2][NT][K]
-    float *d_attention;       // [R][NT][H][V]
-    float *joint, *hidden, *slope; // single precision: [R][NT][FF + D], [R][NT][FF] twice
-    // Gradients in the tables.
-    float *d_up;              // [R][FF][K]
-    float *d_stream_parts;    // [R][STREAM_PARTS][K][D]
-    float *square_parts;      // [R][FEATURE_PARTS][K][K]
-    float *d_scores_parts;    // [R][ATTENTION_PARTS][H][V][V][ND]
-    float *head_parts;        // [R][HEAD_PARTS][D][V]
-    float *d_weighted_parts;  // [R][WEIGHTED_PARTS][K][D]
-    float *d_weighted;        // [R][K][D]
-    float *d_stream;          // [R][K][D]
-    float *d_qkv;             // [R][3][V][D]
-    float *d_normed;          // [R][V][D]
-};
 
 // What an update of a model needs: Adam's step and root, the factor of gathered gradients, whether to
 // update, the share of a weight that its decay leaves, the factor that clips the gradient.
@@ -82,37 +11,6 @@ enum { A_STEP, A_ROOT, A_FACTOR, A_APPLY, A_KEPT, A_CLIP, ADAM };
 
 // What a step came to.
 enum { R_LOSS, R_RIGHT, R_ENTROPY, R_NORM, R_KL, RECORD };
-
-// What one launch is about; the same fields in the same order as `Call` in Rust.
-struct Call {
-    int t;          // the step, from 1; 0 for all tokens at once
-    int mode;       // how tokens are chosen: 0 drawn, 1 likeliest, 2 as they are
-    u32 step, purpose;
-    int samples, group, drawn_once;
-    int method;     // 0 reinforce, 1 grpo, 2 expert, 3 imitation
-    int form;       // of the entropy: 0 token mean, 1 sequence mean, 2 summed, 3 return
-    int relabelling; // 0 none, 1 transposition, 2 full
-    float fraction, exploration, clip;
-    float kl;       // what multiplies the divergence from the prior, or 0
-    int adaptive_right, adaptive_most; // most 0: no gathering
-    int baseline;   // of reinforce: 0 the batch's mean, 1 that of the samples of equal length
-    int standardise; // whether reinforce divides advantages by their deviation
-    int decay;      // of the coefficient: 0 none, 1 linear, 2 geometric
-    float decay_past, decay_to; // the share of the way made, and where it leads
-    float clip_norm; // the largest norm of a gradient, or 0
-    int measure;    // the gradient's norm is taken for clipping, nothing is updated
-    float adam_epsilon;
-    int actions;    // bytes between two models' lessons
-    int write_only; // gradients are written down, nothing is updated
-    // A product of matrices, C = A B.
-    int m, n, k, ragged, accumulate;
-    const float *a, *b;
-    float *c;
-    double beta1, beta2;
-    double rate_share, weight_decay; // of the rate that the step has; AdamW's
-    long long a_model, b_model, c_model;
-    int a_m, a_k, b_k, b_n, c_m;
-};
 
 __device__ __forceinline__ uint4 philox(u64 seed, u32 c0, u32 c1, u32 c2, u32 c3) {
     u32 low = (u32)seed, high = (u32)(seed >> 32);
@@ -148,6 +46,15 @@ __device__ __forceinline__ int swizzled(int row, int column) {
 // A place among D / 64 tiles side by side, of 64 rows.
 __device__ __forceinline__ int tile_place(int row, int column) {
     return (column >> 6) * 4096 + swizzled(row, column & 63);
+}
+
+// Features lie in tiles of 64 rows by 64 features, TILES of them for the same rows: the place of one
+// number, and of 8 that stand together (a piece of 16 bytes).
+__device__ __forceinline__ size_t feature_place(size_t row, int feature) {
+    return ((row >> 6) * TILES + (feature >> 6)) * 4096 + swizzled((int)(row & 63), feature & 63);
+}
+__device__ __forceinline__ size_t feature_piece(size_t row, int piece) {
+    return feature_place(row, 8 * piece) / 8;
 }
 
 // The same for any row of a list of rows.

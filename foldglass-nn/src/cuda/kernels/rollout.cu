@@ -140,16 +140,21 @@ extern "C" __global__ void attend(const Fleet p, const Call c) {
 #pragma unroll
     for (int a = 0; a < V; a++) weight[a] = weights[a][self] * share;
 #if BF16
-    uint4 *to = (uint4 *)p.features + ((size_t)r * NT + row) * 8;
-    u32 pair[4];
+    uint4 *to = (uint4 *)p.features;
+    size_t line = (size_t)r * NT + row;
 #pragma unroll
-    for (int a = 0; a < 4; a++) pair[a] = pack_bf16(weight[2 * a], weight[2 * a + 1]);
-    to[(1 + head) ^ (row & 7)] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
-    if (head == 0) {
+    for (int j = 0; j < V / 8; j++) {
+        u32 pair[4];
 #pragma unroll
-        for (int a = 0; a < 4; a++)
-            pair[a] = pack_bf16(g.query == 2 * a ? 1.0f : 0.0f, g.query == 2 * a + 1 ? 1.0f : 0.0f);
-        to[row & 7] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
+        for (int a = 0; a < 4; a++) pair[a] = pack_bf16(weight[8 * j + 2 * a], weight[8 * j + 2 * a + 1]);
+        to[feature_piece(line, (1 + head) * (V / 8) + j)] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
+        if (head) continue;
+#pragma unroll
+        for (int a = 0; a < 4; a++) {
+            int token = 8 * j + 2 * a;
+            pair[a] = pack_bf16(g.query == token ? 1.0f : 0.0f, g.query == token + 1 ? 1.0f : 0.0f);
+        }
+        to[feature_piece(line, j)] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
     }
 #else
     float *to = (float *)p.features + ((size_t)r * NT + row) * K;

@@ -17,69 +17,69 @@ extern "C" __global__ void table_normed(const Fleet p, const Call c) {
     if (threadIdx.x == 0) p.scale1[r * V + token] = scale;
 }
 
-// Queries, keys and values of every token: 64 columns by 4 groups of rows a block.
+// Queries, keys and values of 8 tokens: 64 columns by 4 groups of rows a block.
 extern "C" __global__ void table_qkv(const Fleet p, const Call c) {
     after_previous();
     int column = blockIdx.x * 64 + (threadIdx.x & 63), group = threadIdx.x >> 6;
-    int which = blockIdx.y, r = blockIdx.z;
-    __shared__ float normed[D][V];
-    __shared__ float parts[4][V][64];
-    const float *from = p.normed + (size_t)r * V * D;
-    for (int i = threadIdx.x; i < V * D; i += blockDim.x) normed[i % D][i / D] = from[i];
+    int which = blockIdx.y / (V / 8), first = blockIdx.y % (V / 8) * 8, r = blockIdx.z;
+    __shared__ float normed[D][8];
+    __shared__ float parts[4][8][64];
+    const float *from = p.normed + ((size_t)r * V + first) * D;
+    for (int i = threadIdx.x; i < 8 * D; i += blockDim.x) normed[i % D][i / D] = from[i];
     __syncthreads();
     const float *w = p.weights + (size_t)r * P + (which == 0 ? O_QUERY : which == 1 ? O_KEY : O_VALUE);
-    float sum[V];
-    for (int b = 0; b < V; b++) sum[b] = 0;
+    float sum[8];
+    for (int b = 0; b < 8; b++) sum[b] = 0;
 #pragma unroll 8
     for (int d = group; d < D; d += 4) {
         float value = w[(size_t)d * D + column];
 #pragma unroll
-        for (int b = 0; b < V; b++) sum[b] += normed[d][b] * value;
+        for (int b = 0; b < 8; b++) sum[b] += normed[d][b] * value;
     }
 #pragma unroll
-    for (int b = 0; b < V; b++) parts[group][b][threadIdx.x & 63] = sum[b];
+    for (int b = 0; b < 8; b++) parts[group][b][threadIdx.x & 63] = sum[b];
     __syncthreads();
-    for (int i = threadIdx.x; i < V * 64; i += blockDim.x) {
+    for (int i = threadIdx.x; i < 8 * 64; i += blockDim.x) {
         int b = i / 64, at = i % 64;
         float total = parts[0][b][at] + parts[1][b][at] + parts[2][b][at] + parts[3][b][at];
-        p.qkv[(((size_t)r * 3 + which) * V + b) * D + blockIdx.x * 64 + at] = total;
+        p.qkv[(((size_t)r * 3 + which) * V + first + b) * D + blockIdx.x * 64 + at] = total;
     }
 }
 
 // e^S, S the query turned by the distance, times the key; relative to the largest of the query's
-// token, so that no power is above 1. A warp for every token at the end.
+// token, so that no power is above 1. 8 queries a block, a warp for each at the end.
 extern "C" __global__ void table_scores(const Fleet p, const Call c) {
     after_previous();
-    int head = blockIdx.x, r = blockIdx.y;
-    __shared__ float query[V][W], key[V][W];
-    DYNAMIC_SHARED(float, scores); // [V][V][ND]
+    int head = blockIdx.x, r = blockIdx.y, first = blockIdx.z * 8;
+    __shared__ float query[8][W], key[V][W];
+    DYNAMIC_SHARED(float, scores); // [8][V][ND]
     const float *q = p.qkv + (size_t)r * 3 * V * D + head * W, *k = q + V * D;
     for (int i = threadIdx.x; i < V * W; i += blockDim.x) {
-        query[i / W][i % W] = q[(i / W) * D + i % W];
+        if (i < 8 * W) query[i / W][i % W] = q[(first + i / W) * D + i % W];
         key[i / W][i % W] = k[(i / W) * D + i % W];
     }
     __syncthreads();
     float scale = rsqrtf((float)W);
-    for (int i = threadIdx.x; i < V * ND; i += blockDim.x) {
+    for (int i = threadIdx.x; i < 8 * ND; i += blockDim.x) {
         int a = i / ND, distance = i % ND;
         float sum[V];
         for (int b = 0; b < V; b++) sum[b] = 0;
         for (int m = 0; m < W / 2; m++) {
             float2 turn = p.turns[distance * (W / 2) + m];
             float one = query[a][m], two = query[a][m + W / 2];
-            float first = one * turn.y - two * turn.x, second = one * turn.x + two * turn.y;
+            float left = one * turn.y - two * turn.x, right = one * turn.x + two * turn.y;
 #pragma unroll
-            for (int b = 0; b < V; b++) sum[b] += first * key[b][m] + second * key[b][m + W / 2];
+            for (int b = 0; b < V; b++) sum[b] += left * key[b][m] + right * key[b][m + W / 2];
         }
         for (int b = 0; b < V; b++) scores[(a * V + b) * ND + distance] = scale * sum[b];
     }
     __syncthreads();
-    for (int a = threadIdx.x >> 5; a < V; a += blockDim.x >> 5) {
+    for (int a = threadIdx.x >> 5; a < 8; a += blockDim.x >> 5) {
         float largest = -3e38f;
         for (int i = threadIdx.x & 31; i < V * ND; i += 32) largest = fmaxf(largest, scores[a * V * ND + i]);
         for (int offset = 16; offset; offset >>= 1)
             largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, offset));
-        size_t at = (((size_t)r * H + head) * V + a) * V * ND;
+        size_t at = (((size_t)r * H + head) * V + first + a) * V * ND;
         for (int i = threadIdx.x & 31; i < V * ND; i += 32) {
             p.scores[at + i] = scores[a * V * ND + i] - largest;
             p.powers[at + i] = __expf(scores[a * V * ND + i] - largest);
@@ -147,7 +147,7 @@ extern "C" __global__ void table_rows(const Fleet p, const Call c) {
         p.centred[at] = shared[row * D + column];
         p.weighted[at] = shared[row * D + column] * g2[column];
 #if BF16
-        p.stream_tiles[(size_t)r * D * 64 + tile_place(row, column)] =
+        p.stream_tiles[((size_t)r * TILES + row / 64) * D * 64 + tile_place(row % 64, column)] =
             float_to_bf16(stream[row * D + column]);
 #endif
     }
@@ -169,7 +169,7 @@ extern "C" __global__ void table_rows(const Fleet p, const Call c) {
                 p.logit[((size_t)r * V + a) * D + d] = value;
                 sum += value;
 #if BF16
-                p.logit_tiles[(size_t)r * D * 8 + (d / 64) * 512 + swizzled(a, d % 64)] =
+                p.logit_tiles[(size_t)r * D * V + (d / 64) * (64 * V) + swizzled(a, d % 64)] =
                     float_to_bf16(value);
 #endif
             }
@@ -209,17 +209,17 @@ extern "C" __global__ void table_up(const Fleet p, const Call c) {
     }
 #if BF16
     __syncthreads();
-    u16 *tile = (u16 *)weighted; // two tiles of [64 units][64 features], done with M
-    for (int i = threadIdx.x; i < 2 * 64 * 64; i += blockDim.x) tile[i] = 0;
+    u16 *tile = (u16 *)weighted; // [2 by 64 units][features] in tiles, done with M
+    for (int i = threadIdx.x; i < 2 * TILES * 4096; i += blockDim.x) tile[i] = 0;
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < K / 4; i++) {
-        tile[swizzled(at, i * 4 + group)] = float_to_bf16(sum[0][i]);
-        tile[4096 + swizzled(at, i * 4 + group)] = float_to_bf16(sum[1][i]);
+        tile[feature_place(at, i * 4 + group)] = float_to_bf16(sum[0][i]);
+        tile[feature_place(64 + at, i * 4 + group)] = float_to_bf16(sum[1][i]);
     }
     __syncthreads();
-    uint4 *to = (uint4 *)(p.up_tiles + ((size_t)r * (FF / 64) + blockIdx.x * 2) * 4096);
-    for (int i = threadIdx.x; i < 1024; i += blockDim.x) to[i] = ((uint4 *)tile)[i];
+    uint4 *to = (uint4 *)(p.up_tiles + ((size_t)r * (FF / 64) + blockIdx.x * 2) * TILES * 4096);
+    for (int i = threadIdx.x; i < 2 * TILES * 512; i += blockDim.x) to[i] = ((uint4 *)tile)[i];
 #else
 #pragma unroll
     for (int i = 0; i < K / 4; i++) {

@@ -68,7 +68,11 @@ extern "C" __global__ void weighted_backward(const Fleet p, const Call c) {
             up[i % 8 * 4 + 2][i / 8] = four.z;
             up[i % 8 * 4 + 3][i / 8] = four.w;
         }
-        for (int i = threadIdx.x; i < 32 * K; i += 128) d_up[i / K][i % K] = p.d_up[((size_t)r * FF + unit) * K + i];
+        for (int i = threadIdx.x; i < 32 * K; i += 128) {
+            float total = 0;
+            for (int j = 0; j < UP_PARTS; j++) total += p.d_up[(((size_t)r * UP_PARTS + j) * FF + unit) * K + i];
+            d_up[i / K][i % K] = total;
+        }
         __syncthreads();
 #pragma unroll 8
         for (int j = 0; j < 32; j++) {
@@ -361,7 +365,7 @@ __device__ __forceinline__ float update(const Fleet &p, const Call &c, int r, co
 extern "C" __global__ void adam(const Fleet p, const Call c) {
     after_previous();
     int r = blockIdx.y, block = blockIdx.x, column = threadIdx.x % TILE_COLUMNS, group = threadIdx.x / TILE_COLUMNS;
-    __shared__ __align__(16) float left[TILE_ROWS][K];
+    __shared__ __align__(16) float left[TILE_ROWS][40]; // 40 features at a time, or all tokens
     __shared__ __align__(16) float tile[TILE_ROWS][TILE_COLUMNS];
     __shared__ float scratch[32];
     int place[4];
@@ -375,24 +379,33 @@ extern "C" __global__ void adam(const Fleet p, const Call c) {
             place[i] = O_UP + (first + four / (TILE_COLUMNS / 4)) * FF + unit + four % (TILE_COLUMNS / 4) * 4;
         }
         w = fetched(p, c, r, place);
-        for (int i = threadIdx.x; i < TILE_ROWS * K; i += blockDim.x)
-            left[i % TILE_ROWS][i / TILE_ROWS] = p.weighted[((size_t)r * K + i / TILE_ROWS) * D + first + i % TILE_ROWS];
-        float right[K];
-        const float *from = p.d_up + ((size_t)r * FF + unit + column) * K;
-#pragma unroll
-        for (int k = 0; k < K; k += 4) {
-            float4 four = four_of(from + k);
-            right[k] = four.x, right[k + 1] = four.y, right[k + 2] = four.z, right[k + 3] = four.w;
-        }
-        __syncthreads();
-        for (int row = group * 16; row < group * 16 + 16; row++) {
-            float sum = 0;
-#pragma unroll
-            for (int k = 0; k < K; k += 4) {
-                float4 four = four_of(&left[row][k]);
-                sum += four.x * right[k] + four.y * right[k + 1] + four.z * right[k + 2] + four.w * right[k + 3];
+        for (int from = 0; from < K; from += 40) {
+            __syncthreads();
+            for (int i = threadIdx.x; i < TILE_ROWS * 40; i += blockDim.x) {
+                int row = i % TILE_ROWS, k = i / TILE_ROWS;
+                left[row][k] = p.weighted[((size_t)r * K + from + k) * D + first + row];
             }
-            tile[row][column] = sum;
+            float right[40];
+#pragma unroll
+            for (int k = 0; k < 40; k++) right[k] = 0;
+            for (int part = 0; part < UP_PARTS; part++) {
+                const float *d_up = p.d_up + (((size_t)r * UP_PARTS + part) * FF + unit + column) * K + from;
+#pragma unroll
+                for (int k = 0; k < 40; k += 4) {
+                    float4 four = four_of(d_up + k);
+                    right[k] += four.x, right[k + 1] += four.y, right[k + 2] += four.z, right[k + 3] += four.w;
+                }
+            }
+            __syncthreads();
+            for (int row = group * 16; row < group * 16 + 16; row++) {
+                float sum = from ? tile[row][column] : 0.0f;
+#pragma unroll
+                for (int k = 0; k < 40; k += 4) {
+                    float4 four = four_of(&left[row][k]);
+                    sum += four.x * right[k] + four.y * right[k + 1] + four.z * right[k + 2] + four.w * right[k + 3];
+                }
+                tile[row][column] = sum;
+            }
         }
         __syncthreads();
 #pragma unroll
