@@ -72,8 +72,8 @@ impl Emulator {
             .split("extern \"C\" __global__ void ")
             .skip(1)
             .map(|rest| {
-                let rest = rest.trim_start_matches("__launch_bounds__(256, 1) ");
-                let rest = rest.trim_start_matches("__launch_bounds__(128, 2) ");
+                let bounded = rest.strip_prefix("__launch_bounds__(");
+                let rest = bounded.map_or(rest, |rest| rest.split_once(") ").unwrap().1);
                 let name = &rest[..rest.find('(').unwrap()];
                 format!("{{\"{name}\", {name}}}")
             })

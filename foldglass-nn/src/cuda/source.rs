@@ -21,7 +21,7 @@ pub(super) struct Sizes {
 
 /// Parts into which sums over rows are cut; each part is added up by one block, in order.
 pub(super) const HEAD_PARTS: usize = 8;
-pub(super) const FEATURE_PARTS: usize = 12;
+pub(super) const FEATURE_PARTS: usize = 6;
 pub(super) const ATTENTION_PARTS: usize = 4;
 pub(super) const WEIGHTED_PARTS: usize = 4;
 

@@ -9,7 +9,6 @@ static inline u16 float_to_bf16(float value) {
 }
 static inline u32 pack_bf16(float low, float high) { return float_to_bf16(low) | (u32)float_to_bf16(high) << 16; }
 static inline float fast_tanh(float x) { return tanhf(x); }
-static inline float fast_exp2(float x) { return exp2f(x); }
 static float rounded(float x) { // to TF32
     u32 bits;
     memcpy(&bits, &x, 4);

@@ -142,7 +142,7 @@ __device__ __forceinline__ float4 four_bf16(const u16 *from) {
 // norm's scale into account, and leaves the attention's share less its mean over every head. A block for
 // 32 of the H V attention features, a lane for each, with its column of M M^T in registers; it also sums
 // 40 rows of f^T f.
-extern "C" __global__ void features_backward(const Fleet p, const Call c) {
+extern "C" __global__ void __launch_bounds__(256, V == 8 ? 3 : 1) features_backward(const Fleet p, const Call c) {
     after_previous();
     int part = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int own_feature = V + 32 * blockIdx.z + lane;

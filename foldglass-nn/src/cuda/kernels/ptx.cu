@@ -23,12 +23,6 @@ __device__ __forceinline__ float fast_tanh(float x) {
     return y;
 }
 
-__device__ __forceinline__ float fast_exp2(float x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-
 __device__ __forceinline__ void mma_tf32(float *sum, const float *a, const float *b) {
     u32 left[4], right[2];
 #pragma unroll
