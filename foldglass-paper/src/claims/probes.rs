@@ -19,6 +19,7 @@ pub mod tied;
 use std::path::{Path, PathBuf};
 
 use foldglass::model::policy::InitialLaw;
+use foldglass::support::parallel::in_order;
 use foldglass::{Class, InputLaw, Operation, Policy, Shape, Stream, Task};
 use foldglass_study::StudyError;
 use serde::de::DeserializeOwned;
@@ -65,18 +66,40 @@ macro_rules! probes {
             })*
         }
 
-        /// Runs the probes that have no record yet, the quick ones first.
-        pub fn run(bench: &Bench) -> Result<(), Error> {
-            let all = [$($id),*].len();
-            let mut number = 0;
-            $(
-                number += 1;
-                bench.observer.stage(format!("probe {number} of {all}, {}", $id));
-                keep(bench, $id, $form, $run)?;
-            )*
-            Ok(())
-        }
+        /// What each probe is called, and what runs it unless it has a record.
+        const ALL: &[(&str, fn(&Bench) -> Result<(), Error>)] =
+            &[$(($id, |bench| keep(bench, $id, $form, $run))),*];
     };
+}
+
+/// The probes that divide their own work among all threads.
+const THREADED: [&str; 7] = [
+    "windows",
+    "lengths",
+    "correlated",
+    "decade",
+    "quench",
+    "deterministic-resets",
+    "tied-barriers",
+];
+
+/// Runs the probes that have no record yet: side by side those that have one thread each, then the others one by one.
+pub fn run(bench: &Bench) -> Result<(), Error> {
+    let is_threaded = |&number: &usize| THREADED.contains(&ALL[number].0);
+    let (threaded, single): (Vec<usize>, Vec<usize>) = (0..ALL.len()).partition(is_threaded);
+    let run = |number: usize| {
+        let (id, run) = ALL[number];
+        let stage = format!("probe {} of {}, {id}", number + 1, ALL.len());
+        bench.observer.stage(stage);
+        run(bench)
+    };
+    in_order(
+        vec![(); bench.threads],
+        single.len(),
+        |()| |place: usize| run(single[place]).map(Some),
+        |()| Ok(()),
+    )?;
+    threaded.into_iter().try_for_each(run)
 }
 
 // A probe that finds something else than before has a higher form: older records are made anew.
