@@ -99,7 +99,7 @@ pub fn way_out<C: RewardCounter>(
             let codes = if is_level { 0 } else { flood.nodes.len() };
             (Standing::Exact { codes }, known)
         }
-        End::Stopped => (Standing::Bound, known),
+        End::Unfinished => (Standing::Bound, known),
     };
     Ok(Some(WayOut {
         height: Reward::new(lowest(&path, &top), denominator.clone()),
@@ -167,7 +167,7 @@ enum End {
     /// No code is left that is less than the bound below the top.
     Dry,
     /// At the cap, or by the observer.
-    Stopped,
+    Unfinished,
 }
 
 impl<N: Numerator> BarrierFlood<N> {
@@ -186,7 +186,7 @@ impl<N: Numerator> BarrierFlood<N> {
                 self.fall(water.clone());
             }
             if observer.report(self.progress()).is_break() {
-                return End::Stopped;
+                return End::Unfinished;
             }
             let end = self.waiting.len().min(next + workers.together());
             let numbers = self.waiting[next..end].to_vec();
@@ -208,14 +208,14 @@ impl<N: Numerator> BarrierFlood<N> {
             let watch = (observer, self.progress());
             let seen = workers.look(&self.nodes, &unseen, &level, Wish::All, watch);
             let Ok(seen) = seen else {
-                return End::Stopped;
+                return End::Unfinished;
             };
             next = end;
             let mut seen = seen.into_iter();
             for (number, reached) in numbers.into_iter().zip(reached) {
                 if !reached.is_empty() {
                     if !self.keep(number, &reached) {
-                        return End::Stopped;
+                        return End::Unfinished;
                     }
                     continue;
                 }
@@ -226,7 +226,7 @@ impl<N: Numerator> BarrierFlood<N> {
                     return End::Found(way);
                 }
                 if !self.take(number, seen) {
-                    return End::Stopped;
+                    return End::Unfinished;
                 }
             }
         }
