@@ -312,6 +312,41 @@ mod tests {
         assert_eq!(ask(&explorer, "a", "run/step", &step).0, 404);
     }
 
+    /// A page without a server answers records in another worker than codes.
+    #[test]
+    fn a_class_of_a_file_is_known_to_another_explorer_that_it_is_handed_to() {
+        let table = |last: u8| format!("[[0, 1, 2], [1, 1, 0], [2, 0, {last}]]");
+        let handed = |last: u8, file: &str| {
+            format!(
+                r#"{{"file": "{file}", "class": {{"square": {}, "lengths": [3], "window": [0, 0], "memory": 1, "tied": false,
+                "inputs": {{"product": [["1/2", "1/4", "1/4"], ["1/3", "1/3", "1/3"], ["1/3", "1/3", "1/3"]]}}}}}}"#,
+                table(last)
+            )
+        };
+        let explorer = explorer(Duration::from_secs(60));
+        let flags = "--task file:a.json --lengths 3 --inputs product:a.json";
+        let body = json!({ "class": flags.split(' ').collect::<Vec<_>>() });
+        assert_eq!(ask(&explorer, "", "class", &body).0, 422);
+        explorer.hand(handed(1, "a.json").as_bytes()).unwrap();
+        let (status, told) = ask(&explorer, "", "class", &body);
+        assert!(status == 200, "{told}");
+        assert_eq!(told["square"][2], json!([2, 0, 1]));
+        // Another table under the same name does not take its place.
+        let other = serde_json::from_str(&handed(0, "a.json"))
+            .map(|one: crate::classes::HandedClass| one.class);
+        let class = other.unwrap().lay_out().unwrap();
+        let (known, file) = explorer.classes.give_as(class, "a");
+        assert_eq!(
+            (known.class.task().square().rows().nth(2), &file[..]),
+            (Some(&[2, 0, 0][..]), "a-2.json")
+        );
+        assert_eq!(
+            ask(&explorer, "", "class", &body).1["square"][2],
+            json!([2, 0, 1])
+        );
+        assert!(explorer.hand(b"{}").is_err());
+    }
+
     #[test]
     fn a_question_without_time_left_is_refused() {
         let explorer = explorer(Duration::ZERO);

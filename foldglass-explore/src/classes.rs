@@ -1,7 +1,7 @@
 //! Lays out the classes that pages name by the flags of the command line, and keeps a few of them.
 //!
 //! A page reads no file: a task or a law from a file is known only where the program was started with it
-//! or a record of its directory has it.
+//! or a record of its directory has it. Records hold tables and laws themselves.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use foldglass::{Allowance, Class, ClassSpec, Operation};
 use foldglass_report::error::Error;
 use foldglass_study::{ClassWords, words};
+use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::locked::lock;
@@ -43,6 +44,16 @@ impl KnownClass {
     }
 }
 
+/// A class that flags cannot name, because its table or its law is from a file: as data, which one worker of a page hands
+/// to another.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HandedClass {
+    /// The name of the file in the flags.
+    pub file: String,
+    /// The class, with its table and its law.
+    pub class: ClassSpec,
+}
+
 /// The classes that pages have asked for.
 #[derive(Default)]
 pub struct Classes {
@@ -64,6 +75,21 @@ impl Classes {
         }
         given.push(Arc::new(known));
         given[given.len() - 1].clone()
+    }
+
+    /// Makes a class known by what it is made of. A table or a law without a name is one of the file `NAME.json`, or of
+    /// `NAME-2.json` and so on where another class has that one.
+    pub fn give_as(&self, class: Class, name: &str) -> (Arc<KnownClass>, String) {
+        let mut file = format!("{name}.json");
+        let mut number = 1;
+        loop {
+            let known = self.give(KnownClass::of(class.clone(), &file));
+            if known.class == class {
+                return (known, file);
+            }
+            number += 1;
+            file = format!("{name}-{number}.json");
+        }
     }
 
     /// The class that flags name.
@@ -154,7 +180,8 @@ fn read(flags: &[String]) -> Result<ClassWords, Refusal> {
 fn lay_out(words: ClassWords, allowance: Allowance) -> Result<KnownClass, Refusal> {
     if is_file(&words) {
         return Err(Refusal::unable("a page reads no file").help(
-            "start foldglass explore with these class flags, or with a code file of the class",
+            "start foldglass explore with these class flags, or with a code file of the class; a page without a server \
+             shows the class once records of it are dropped on the page and one of their runs is opened",
         ));
     }
     check(&words)?;
@@ -179,7 +206,8 @@ pub fn check_cells(class: &Class) -> Result<(), Refusal> {
     )))
 }
 
-fn is_file(words: &ClassWords) -> bool {
+/// Whether the words name a file.
+pub fn is_file(words: &ClassWords) -> bool {
     let task = words.task.starts_with("file:") || words.task.ends_with(".json");
     task || words.inputs.starts_with("product:")
 }

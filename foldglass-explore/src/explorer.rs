@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use foldglass::support::clock::Instant;
 use foldglass::{Allowance, Code};
+use foldglass_report::error::Error;
 use foldglass_study::{Folder, Manifest};
 
-use crate::classes::{Classes, KnownClass};
+use crate::classes::{Classes, HandedClass, KnownClass, check_cells};
 use crate::deadline::{Deadline, Heard};
 use crate::locked::lock;
+use crate::refusal::Refusal;
 use crate::runs::RunList;
 use crate::visitors::Visitors;
 
@@ -145,6 +147,17 @@ impl Explorer {
             most_sums: Some(most),
             ..self
         }
+    }
+
+    /// Makes a class known that flags cannot name, as `handed` in the answer to `records/run` has it.
+    pub fn hand(&self, json: &[u8]) -> Result<(), Refusal> {
+        let read = serde_json::from_slice(json);
+        let HandedClass { file, class } =
+            read.map_err(|error| Refusal::new(400, format!("the class cannot be read: {error}")))?;
+        let class = class.lay_out_within(self.allowance).map_err(Error::from)?;
+        check_cells(&class)?;
+        self.classes.give(KnownClass::of(class, &file));
+        Ok(())
     }
 
     /// Takes note that a page called.

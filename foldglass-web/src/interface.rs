@@ -90,6 +90,14 @@ pub extern "C" fn room(bytes: usize) -> *mut u8 {
     question.as_mut_ptr()
 }
 
+/// Makes a class known that flags cannot name; the bytes are its JSON. A class that is refused stays unknown, and the questions
+/// about it say so.
+#[unsafe(no_mangle)]
+pub extern "C" fn hand() {
+    let json = std::mem::take(&mut *held(&QUESTION));
+    let _ = explorer().hand(&json);
+}
+
 /// Answers the question whose name has so many bytes, and whose body is the rest; gives the status, as in HTTP.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask(name: usize) -> u32 {

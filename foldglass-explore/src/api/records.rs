@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Ask, command};
-use crate::classes::{KnownClass, check_cells};
+use crate::classes::{HandedClass, check_cells, is_file};
 use crate::explorer::{Directory, DirectoryKind};
 use crate::refusal::Refusal;
 
@@ -336,14 +336,17 @@ pub fn run(ask: &Ask<'_>, asked: &RunAsked) -> Result<Value, Refusal> {
         Code::new(&class, &actions).map_err(|error| Refusal::unable(error.to_string()))
     });
     let code = code.transpose()?;
-    let known = ask
-        .explorer
-        .classes
-        .give(KnownClass::of(class, &format!("{}.json", record.class_id)));
+    let (known, file) = ask.explorer.classes.give_as(class, &record.class_id);
+    let handed = is_file(&known.words).then(|| HandedClass {
+        file,
+        class: record.class.clone(),
+    });
     let actions: Option<&[Symbol]> = code.as_ref().map(Code::actions);
     Ok(json!({
         "id": record.id,
         "class": known.flags,
+        // For workers that do not have the records.
+        "handed": handed,
         "code": actions,
         "kind": record.kind,
         "parameters": record.parameters,

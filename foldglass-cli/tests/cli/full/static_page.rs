@@ -303,6 +303,50 @@ fn a_directory_of_records_is_shown_when_it_is_dropped_on_the_page_or_chosen() {
     assert_own_requests(&walk, &host);
 }
 
+/// The workers that answer about codes do not have the records: they are handed the table.
+#[test]
+#[ignore = "`cargo xtask test --full` runs it once the static explorer is built"]
+fn a_code_of_records_opens_although_its_table_is_from_a_file() {
+    let Some(folder) = built() else { return };
+    let Some(browser) = chromium::installed() else {
+        return;
+    };
+    let (host, scratch) = (Host::start(&folder), Scratch::new());
+    scratch.file("square.json", "[[0, 1, 2], [1, 1, 0], [2, 0, 1]]");
+    let study = "name = \"own\"\n[[class]]\nid = \"own\"\ntask = \"file:square.json\"\nlengths = 3\n\
+                 [[dynamics]]\nkind = \"cavi\"\ntau = [1e-6, 1e-2]\nruns = 2\niterations = 30\nkeep_code = true\n";
+    scratch.file("study.toml", study);
+    foldglass(&["run", "study.toml", "--quiet"], scratch.path());
+    let records = fs::read_to_string(scratch.path().join("own/records.jsonl")).unwrap();
+    let mut walk = Walk::at(browser, &host.address, &scratch);
+    walk.browser.open(&host.address);
+    walk.settle();
+    walk.browser.drop_file(&scratch.path().join("own"));
+    walk.wait_for_text("records-words", "4 runs");
+    walk.browser.click("#records-plot .point");
+    walk.browser
+        .wait_for("document.querySelectorAll('#runs tbody tr').length === 2");
+    walk.browser.click("#runs button");
+    walk.wait_for_text("class-words", "file:own.json");
+    walk.settle();
+    let code: Vec<Value> = walk.code().into_iter().map(Value::from).collect();
+    let of_code = |line: &&str| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        record["result"]["actions"].as_array() == Some(&code)
+    };
+    let record: Value = serde_json::from_str(records.lines().find(of_code).unwrap()).unwrap();
+    let exact = record["result"]["greedy_exact"].as_str().unwrap();
+    assert_eq!(walk.text("reward"), exact.trim_end_matches("/1"));
+    // Paths out are found by another module.
+    walk.browser.click("#tab-ways");
+    walk.browser.click("#certify-find");
+    walk.browser.wait_for(
+        "/optimal|certified|escapes/.test(document.getElementById('certify-words').textContent)",
+    );
+    assert_eq!(walk.browser.complaints, Vec::<String>::new());
+    assert_own_requests(&walk, &host);
+}
+
 #[test]
 #[ignore = "`cargo xtask test --full` runs it once the static explorer is built"]
 fn a_first_visit_is_small_and_answers_soon_on_a_slow_device() {
