@@ -209,7 +209,14 @@ impl Chromium {
     /// Drops a file or a directory of the disk in the middle of the window.
     pub fn drop_file(&mut self, path: &Path) {
         let data = json!({ "items": [], "files": [path], "dragOperationsMask": 1 });
+        self.evaluate(
+            "dragged = false, addEventListener('dragover', () => setTimeout(() => { dragged = true; }, 50), { once: true })",
+        );
         for kind in ["dragEnter", "dragOver", "drop"] {
+            // What is dropped before the page has said that it takes it is lost.
+            if kind == "drop" {
+                self.wait_for("dragged");
+            }
             let event = json!({ "type": kind, "x": 300, "y": 300, "data": data });
             self.call("Input.dispatchDragEvent", event);
         }
