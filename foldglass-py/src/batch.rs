@@ -7,16 +7,13 @@ use foldglass::reward::per_input;
 use foldglass::reward::ways::MOST_INPUTS;
 use numpy::{PyReadwriteArray1, PyReadwriteArray2, PyReadwriteArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use rayon::prelude::*;
+use std::sync::Mutex;
 
 use crate::class::Class;
 use crate::error;
 use crate::evaluate::{check_shape, pool};
 use crate::rows::{self, Probabilities};
 use crate::watch::watched;
-
-/// Policies of a batch that one thread does in a row.
-const TOGETHER: usize = 4;
 
 /// From so many entries on, a batch takes long enough for a signal to be looked for.
 const LONG: usize = 1 << 22;
@@ -45,12 +42,12 @@ struct Job<'a> {
 }
 
 impl Batch<'_> {
-    /// Does all policies, some at a time on each thread, until a signal or an error.
+    /// Does all policies, in turn or on all threads, until a signal or an error. `each` does those of one thread.
     fn run(
         self,
         py: Python<'_>,
         in_turn: bool,
-        each: impl Fn(&mut [Job<'_>]) -> PyResult<()> + Sync,
+        each: impl Fn(&mut dyn Iterator<Item = Job<'_>>) -> PyResult<()> + Sync,
     ) -> PyResult<()> {
         let (cells, one) = (
             self.class.class.cells(),
@@ -66,16 +63,32 @@ impl Batch<'_> {
             visits: visits.next().unwrap_or_default(),
             values: values.next().unwrap_or_default(),
         });
-        let mut jobs: Vec<Job<'_>> = jobs.collect();
-        if self.count == 1 && !in_turn {
-            return py.detach(|| each(&mut jobs));
-        }
-        let mut work = |stopped: &(dyn Fn() -> bool + Sync)| {
-            let each = |jobs: &mut [Job<'_>]| if stopped() { Ok(()) } else { each(jobs) };
-            if in_turn {
-                return jobs.chunks_mut(1).try_for_each(each);
+        let threads = match self.count {
+            0 | 1 => 1,
+            _ if in_turn => 1,
+            count => pool()?.current_num_threads().min(count),
+        };
+        let jobs = Mutex::new(jobs);
+        let work = |stopped: &(dyn Fn() -> bool + Sync)| {
+            let failed = Mutex::new(None);
+            let thread = || {
+                let next = || jobs.lock().expect("no panic while it is held").next();
+                let is_over = || stopped() || failed.lock().is_ok_and(|failed| failed.is_some());
+                let mut own = std::iter::from_fn(|| if is_over() { None } else { next() });
+                if let Err(error) = each(&mut own) {
+                    failed.lock().expect("no panic").get_or_insert(error);
+                }
+            };
+            if threads < 2 {
+                thread();
+            } else {
+                // This thread works too: it need not be woken.
+                pool()?.in_place_scope(|scope| {
+                    (1..threads).for_each(|_| scope.spawn(|_| thread()));
+                    thread();
+                });
             }
-            pool()?.install(|| jobs.par_chunks_mut(TOGETHER).try_for_each(each))
+            failed.into_inner().expect("no panic").map_or(Ok(()), Err)
         };
         if self.count * one < LONG && !in_turn {
             return py.detach(|| work(&|| false));

@@ -1,14 +1,28 @@
 //! Takes tables of probabilities in f64 or f32 as rows of policies (paper, section 2.2).
 
 use foldglass::model::policy::{Entries, TableError};
-use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyArrayDescrMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 /// A contiguous array of probabilities.
-#[derive(FromPyObject)]
 pub enum Probabilities<'py> {
     Double(PyReadonlyArrayDyn<'py, f64>),
     Single(PyReadonlyArrayDyn<'py, f32>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Probabilities<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Probabilities<'py>> {
+        // The type decides: to try one and then the other would make an exception, which takes 6 µs.
+        let is_single = object
+            .cast::<PyUntypedArray>()
+            .is_ok_and(|array| array.dtype().is_equiv_to(&numpy::dtype::<f32>(object.py())));
+        Ok(match is_single {
+            true => Probabilities::Single(object.extract()?),
+            false => Probabilities::Double(object.extract()?),
+        })
+    }
 }
 
 impl Probabilities<'_> {
