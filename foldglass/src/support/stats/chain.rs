@@ -307,6 +307,18 @@ mod tests {
         }
     }
 
+    /// Catches an error that is divided by another number of values than one less than the effective ones.
+    #[test]
+    fn the_error_is_the_mean_square_deviation_over_one_value_less() {
+        let series = autoregressive(0.5, 1000, 1);
+        let estimate = mean_with_error(&series);
+        let squares = series.iter().map(|x| (x - estimate.mean).powi(2));
+        let spread = squares.sum::<f64>() / series.len() as f64;
+        let values = estimate.effective.unwrap() - 1.0;
+        let square = estimate.error.unwrap().powi(2);
+        assert!((square * values / spread - 1.0).abs() < 1e-12);
+    }
+
     #[test]
     fn independent_values_have_the_textbook_error() {
         let series = autoregressive(0.0, 10_000, 3);
