@@ -86,6 +86,10 @@ def fresh_arrays() -> None:
             evaluator.evaluate(given, out=result)
             result.visits, result.values
 
+    def loop_of_rewards() -> None:
+        for given in batch:
+            evaluator.evaluate(given, out=one)
+
     ways = {
         # The same policy again: an evaluation alone.
         "`evaluate(policy)`": lambda: evaluator.evaluate(policy, out=kept),
@@ -98,8 +102,12 @@ def fresh_arrays() -> None:
         "64 arrays in a loop, into 64 results": loop,
         f"`evaluate_batch` of 64, {os.cpu_count()} threads": lambda: fg.evaluate_batch(space, batch, out=room),
     }
+    rewards = {
+        "64 arrays in a loop, rewards alone": loop_of_rewards,
+        f"`rewards` of 64, {os.cpu_count()} threads": lambda: fg.rewards(space, batch, out=room[0]),
+    }
     print("| from Python, in turns | processor time | time | processor time / the first |\n|---|--:|--:|--:|")
-    for times in (in_turns(ways, 500, 20), in_turns(batches, 1, 40)):
+    for times in (in_turns(ways, 500, 20), in_turns(batches, 1, 40), in_turns(rewards, 1, 40)):
         base = next(iter(times.values()))[0]
         for name, (processor, wall) in times.items():
             print(f"| {name} | {1e6 * processor:,.0f} µs | {1e6 * wall:,.0f} µs | {processor / base:.2f} × |")
