@@ -157,9 +157,9 @@ impl Cuda {
             call,
         )?;
         self.launch("stream_total", (k / 8, r, 1), 256, 0, call)?;
-        self.launch("value_backward", (h, r, 1), 256, 0, call)?;
+        self.launch("value_backward", (4 * h, r, 1), 256, 0, call)?;
         let shared = 12 * v * d;
-        self.launch("normed_backward", (d / 32, r, 1), 256, shared, call)?;
+        self.launch("normed_backward", (d / 16, r, 1), 256, shared, call)?;
         self.launch("small_backward", (r, 1, 1), 256, 0, call)?;
         if call.clip_norm > 0.0 && call.write_only == 0 {
             self.update(&Call {

@@ -142,16 +142,16 @@ extern "C" __global__ void stream_total(const Fleet p, const Call c) {
     }
 }
 
-// From values through the output matrix to values: a block a head, a warp a row of the matrix.
+// From values through the output matrix to values: four blocks a head, a warp a row of the matrix.
 extern "C" __global__ void value_backward(const Fleet p, const Call c) {
     after_previous();
-    int head = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    int head = blockIdx.x / 4, part = blockIdx.x % 4, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     __shared__ float d_rows[V][D];
     const float *from = p.d_stream + ((size_t)r * K + (1 + head) * V) * D;
     for (int i = threadIdx.x; i < V * D; i += blockDim.x) d_rows[i / D][i % D] = from[i];
     __syncthreads();
     const float *w = p.weights + (size_t)r * P + O_OUTPUT + (size_t)head * W * D;
-    for (int i = warp; i < W; i += blockDim.x >> 5) {
+    for (int i = part * (blockDim.x >> 5) + warp; i < W; i += 4 * (blockDim.x >> 5)) {
         float sum[V];
 #pragma unroll
         for (int b = 0; b < V; b++) sum[b] = 0;
@@ -175,7 +175,7 @@ extern "C" __global__ void normed_backward(const Fleet p, const Call c) {
     DYNAMIC_SHARED(float, d_qkv); // [3][V][D]
     for (int i = threadIdx.x; i < 3 * V * D; i += blockDim.x) d_qkv[i] = p.d_qkv[(size_t)r * 3 * V * D + i];
     __syncthreads();
-    for (int row = blockIdx.x * 32 + warp; row < blockIdx.x * 32 + 32; row += blockDim.x >> 5) {
+    for (int row = blockIdx.x * 16 + warp; row < blockIdx.x * 16 + 16; row += blockDim.x >> 5) {
         float sum[V];
 #pragma unroll
         for (int b = 0; b < V; b++) sum[b] = 0;
