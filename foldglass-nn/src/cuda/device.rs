@@ -200,7 +200,7 @@ impl Device for Driver {
             std::ptr::from_ref(call).cast_mut().cast::<c_void>(),
         ];
         let (x, y, z) = launch.grid;
-        let mut attributes = self.overlap.then(|| sys::CUlaunchAttribute {
+        let mut attributes = self.overlap.then_some(sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
             pad: [0; 4],
             value: sys::CUlaunchAttributeValue {
