@@ -356,6 +356,43 @@ __device__ __forceinline__ void activated_back(const float (&u)[32], const float
     }
 }
 
+// Sets up the ring of a backward pass and fetches the block's tables and first tiles.
+__device__ __forceinline__ void backward_begin(const Fleet &p, int r, int part, int tiles, u32 base) {
+    u32 full = base + BACKWARD_BARRIERS, empty = full + 8 * BACKWARD_STAGES, ready = empty + 8 * BACKWARD_STAGES;
+    if (threadIdx.x == 0) {
+        ring_init(full, empty, BACKWARD_STAGES, 8);
+        barrier_init(ready, 1);
+        barriers_ready();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        size_t chunk = (size_t)r * CHUNKS + part * 2;
+        barrier_expect(ready, 2 * DOWN_BYTES + 2 * UP_BYTES);
+        bulk_copy(base, p.down_tiles + chunk * 64 * D, 2 * DOWN_BYTES, ready);
+        bulk_copy(base + BACKWARD_UP, p.up_tiles + chunk * TILES * 4096, 2 * UP_BYTES, ready);
+        for (int i = 0; i < BACKWARD_STAGES && i < tiles; i++) backward_load(p, r, i, i, base);
+    }
+}
+
+// Puts a tile of gradients, hidden units by rows, into shared memory (FUSED) or into the device's.
+__device__ __forceinline__ void put_shared(u8 *tile, int unit, int q, const u32 (&d_u)[16]) {
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        int row = unit + 8 * (i & 1);
+        *(u32 *)(tile + row * 128 + ((i / 2 ^ (row & 7)) << 4) + 4 * q) = d_u[i];
+    }
+}
+__device__ __forceinline__ void put_hidden(uint4 *tile, int unit, int q, const u32 (&d_u)[16]) {
+#pragma unroll
+    for (int i = 0; i < 16; i += 8)
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            int row = unit + 8 * e;
+            tile[row * 8 + ((i / 2 + q) ^ (row & 7))] =
+                across_quad(d_u[i + e], d_u[i + e + 2], d_u[i + e + 4], d_u[i + e + 6]);
+        }
+}
+
 // Writes 64 rows by F_COLUMNS of what returns to the features, from column `first` on.
 __device__ __forceinline__ void write_features(u16 *rows, int row, int first, int q, const float (&d_f)[F_COLUMNS / 2]) {
     u16 *to = rows + (size_t)row * K + first + 2 * q;
@@ -390,21 +427,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) hopper_backward(const Fleet
     DYNAMIC_SHARED(u8, smem);
     u32 base = shared_address(smem);
     if (base & 1023) __trap();
-    u32 full = base + BACKWARD_BARRIERS, empty = full + 8 * BACKWARD_STAGES;
-    u32 ready = empty + 8 * BACKWARD_STAGES;
-    if (threadIdx.x == 0) {
-        ring_init(full, empty, BACKWARD_STAGES, 8);
-        barrier_init(ready, 1);
-        barriers_ready();
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        size_t chunk = (size_t)r * CHUNKS + part * 2;
-        barrier_expect(ready, 2 * DOWN_BYTES + 2 * UP_BYTES);
-        bulk_copy(base, p.down_tiles + chunk * 64 * D, 2 * DOWN_BYTES, ready);
-        bulk_copy(base + BACKWARD_UP, p.up_tiles + chunk * TILES * 4096, 2 * UP_BYTES, ready);
-        for (int i = 0; i < BACKWARD_STAGES && i < tiles; i++) backward_load(p, r, i, i, base);
-    }
+    u32 full = base + BACKWARD_BARRIERS, empty = full + 8 * BACKWARD_STAGES, ready = empty + 8 * BACKWARD_STAGES;
+    backward_begin(p, r, part, tiles, base);
     Lane at = lane_of();
     int unit = at.warp * 16 + at.g, hidden = part * 2 + at.group;
     u32 down = base + at.group * DOWN_BYTES, up = base + BACKWARD_UP + at.group * UP_BYTES;
@@ -437,25 +461,13 @@ extern "C" __global__ void __launch_bounds__(256, 1) hopper_backward(const Fleet
         u32 h[16], d_u[16];
         activated_back(u, d_h, (const float *)(smem + (features + UP_BYTES - base)), at.q, h, d_u);
 #if FUSED
-#pragma unroll
-        for (int i = 0; i < 16; i++) {
-            int row = unit + 8 * (i & 1);
-            *(u32 *)(smem + d_up_place + row * 128 + ((i / 2 ^ (row & 7)) << 4) + 4 * at.q) = d_u[i];
-        }
+        put_shared(smem + d_up_place, unit, at.q, d_u);
         fence_async();
         named_barrier(1 + at.group, 128);
         float d_f[24];
         keep(d_u);
 #else
-        uint4 *to = (uint4 *)p.d_hidden + (((size_t)r * (NT / 64) + tile) * CHUNKS + hidden) * 512;
-#pragma unroll
-        for (int i = 0; i < 16; i += 8)
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-                int row = unit + 8 * e;
-                uint4 piece = across_quad(d_u[i + e], d_u[i + e + 2], d_u[i + e + 4], d_u[i + e + 6]);
-                to[row * 8 + ((i / 2 + at.q) ^ (row & 7))] = piece;
-            }
+        put_hidden((uint4 *)p.d_hidden + (((size_t)r * (NT / 64) + tile) * CHUNKS + hidden) * 512, unit, at.q, d_u);
 #endif
         keep(h);
         wgmma_fence();
