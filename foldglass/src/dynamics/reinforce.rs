@@ -326,7 +326,7 @@ impl SampledTraining {
 
     /// Moves the logits along the gradient; `step` counts the optimizer's steps from 1.
     fn climb(&mut self, step: u64) {
-        on_vectors(Climb { run: self, step });
+        on_vectors(VectorAscent { run: self, step });
     }
 
     #[inline(always)]
@@ -430,12 +430,12 @@ impl SampledTraining {
 }
 
 /// One step of the optimizer, over all cells.
-struct Climb<'a> {
+struct VectorAscent<'a> {
     run: &'a mut SampledTraining,
     step: u64,
 }
 
-impl VectorWork for Climb<'_> {
+impl VectorWork for VectorAscent<'_> {
     type Found = ();
 
     #[inline(always)]

@@ -209,11 +209,11 @@ pub struct EstimatorSums {
     /// J.
     reward: f64,
     /// None where the evaluation is enough.
-    inputs: Option<InputSums>,
+    inputs: Option<GroupSums>,
 }
 
 /// Sums over inputs that an evaluation does not give.
-struct InputSums {
+struct GroupSums {
     estimator: Estimator,
     gradient: Vec<f64>,
     /// The expectation of one group.
@@ -321,7 +321,7 @@ impl EstimatorSums {
             SummedBy::Evaluation => None,
             by => {
                 let sums =
-                    InputSums::of(&self.evaluator, policy, self.estimator, by, seed, context);
+                    GroupSums::of(&self.evaluator, policy, self.estimator, by, seed, context);
                 Some(sums?)
             }
         };
@@ -372,7 +372,7 @@ impl EstimatorSums {
     }
 }
 
-impl InputSums {
+impl GroupSums {
     fn of(
         evaluator: &Evaluator,
         policy: &Policy,
@@ -380,12 +380,12 @@ impl InputSums {
         by: SummedBy,
         seed: u64,
         context: Context<'_>,
-    ) -> Result<InputSums, EstimatorError> {
+    ) -> Result<GroupSums, EstimatorError> {
         let rows = Rows::of(policy);
         let mut values = vec![0.0; rows.entries.len()];
         evaluator.values_into(&mut values);
         let weights = estimator.weights();
-        let mut sums = InputSums {
+        let mut sums = GroupSums {
             estimator,
             // Most means are the gradient times a number.
             mean: Expectation::Scaled(weights.mean.value(0)),

@@ -19,7 +19,7 @@ const MOST_TOGETHER: usize = 4096;
 const WORTH_THREADS: usize = 1 << 16;
 
 /// The most changes of a code that are kept for when the water falls to them. A code that has more is looked at again.
-pub(in crate::landscape) const MOST_LATER: usize = 16;
+pub(in crate::landscape) const MOST_LATER: usize = 8;
 
 /// Counters that go from code to code, one a thread: `Workers<WideCounter>` where the rewards of the class
 /// pass the integers of a [`Counter`].
