@@ -79,6 +79,7 @@ impl Classes {
 
     /// Makes a class known by what it is made of. A table or a law without a name is one of the file `NAME.json`, or of
     /// `NAME-2.json` and so on where another class has that one.
+    #[cfg(any(test, feature = "records"))]
     pub fn give_as(&self, class: Class, name: &str) -> (Arc<KnownClass>, String) {
         let mut file = format!("{name}.json");
         let mut number = 1;
