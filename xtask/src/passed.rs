@@ -87,7 +87,8 @@ impl Programs {
     }
 }
 
-/// The name under which the record keeps what is no program and matters to all of them.
+/// The entry of the record for what all programs depend on besides themselves: the machine, variables of the
+/// environment, the cases that proptest keeps.
 const CIRCUMSTANCES: &str = "circumstances";
 
 fn place() -> PathBuf {
@@ -186,7 +187,7 @@ mod tests {
         written.set_modified(later).unwrap();
         assert_ne!(stamp(&file), Some(first));
         fs::remove_file(&file).unwrap();
-        // A list that is not understood is no record: everything is run.
+        // From a list of another form no record is made, so all tests run.
         assert_eq!(record(&listed, "here".into()), None);
         assert_eq!(record(&Value::Null, "here".into()), None);
     }

@@ -131,11 +131,11 @@ impl Cuda {
                 let shared = self.sizes.backward_shared().bytes;
                 self.launch("hopper_backward", (f / 128, r, 1), 256, shared, call)?;
                 let shared = self.sizes.stream_shared().bytes;
-                let pieces = if self.sizes.fused() { 1 } else { 1 + f / 256 };
+                let blocks = if self.sizes.fused() { 1 } else { 1 + f / 256 };
                 let grid = (
                     self.sizes.stream_parts(),
                     r,
-                    pieces * self.sizes.feature_tiles(),
+                    blocks * self.sizes.feature_tiles(),
                 );
                 self.launch("hopper_stream", grid, 128, shared, call)?;
             }

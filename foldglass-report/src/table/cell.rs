@@ -137,7 +137,7 @@ impl Cell {
     }
 }
 
-/// More digits are no help in a line; programs receive all of them.
+/// Tables for people print whole numbers of more digits rounded. `--json` has all digits.
 const DIGITS: usize = 30;
 
 /// A whole number with its digits in groups, or rounded: `5.126e170`.

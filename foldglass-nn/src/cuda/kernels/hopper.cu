@@ -225,9 +225,8 @@ __device__ __forceinline__ void forward_mlp(const Fleet &p, int r, float (&o)[12
     }
 }
 
-// The head: logits of a thread's two rows, of which it keeps four columns of every 8; `packed` gets the
-// stream in bf16, four numbers a pair of i.
-__device__ __forceinline__ void head_product_of(const float (&o)[128], u32 (&packed)[64], float (&logit)[V / 2],
+// The head's product: `logit` as every product leaves it (above), and the stream itself in pairs of bf16.
+__device__ __forceinline__ void head_logits(const float (&o)[128], u32 (&packed)[64], float (&logit)[V / 2],
                                                 u32 table) {
 #pragma unroll
     for (int i = 0; i < 64; i++) packed[i] = pack_bf16(o[2 * i], o[2 * i + 1]);
@@ -308,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) hopper_forward(const Fleet 
     scale = centred_scales(o);
     float logit[V / 2];
     u32 packed[64];
-    head_product_of(o, packed, logit, base + FORWARD_LOGIT);
+    head_logits(o, packed, logit, base + FORWARD_LOGIT);
     write_out((u16 *)p.out + line * D, packed, row1 < valid, row1 + 8 < valid, at.q);
     // Of a quad the first two lanes take a row's logits each.
     float logits[V];
@@ -511,30 +510,30 @@ extern "C" __global__ void __launch_bounds__(256, 1) hopper_backward(const Fleet
 }
 
 // 256 columns of what reaches the features: the stream itself (which = 0), or 256 hidden units of the MLP.
-struct Piece {
+struct ColumnBlock {
     int r, which, feature_tile;
 };
 
-__device__ __forceinline__ void stream_load(const Fleet &p, const Piece &piece, int tile, int stage, u32 base) {
+__device__ __forceinline__ void stream_load(const Fleet &p, const ColumnBlock &columns, int tile, int stage, u32 base) {
     u32 to = base + STREAM_BYTES + stage * STREAM_STAGE, full = base + STREAM_BARRIERS + 8 * stage;
-    size_t rows = (size_t)piece.r * (NT / 64) + tile;
-    const u16 *from = piece.which ? p.d_hidden + (rows * CHUNKS + (piece.which - 1) * 4) * 4096
+    size_t rows = (size_t)columns.r * (NT / 64) + tile;
+    const u16 *from = columns.which ? p.d_hidden + (rows * CHUNKS + (columns.which - 1) * 4) * 4096
                                   : (const u16 *)p.d_out + rows * 64 * D;
     barrier_expect(full, STREAM_STAGE);
     bulk_copy(to, from, STREAM_BYTES, full);
-    bulk_copy(to + STREAM_BYTES, (const u16 *)p.features + (rows * TILES + piece.feature_tile) * 4096, TILE_BYTES, full);
+    bulk_copy(to + STREAM_BYTES, (const u16 *)p.features + (rows * TILES + columns.feature_tile) * 4096, TILE_BYTES, full);
 }
 
-// The table that leads from 64 features to the piece's columns.
-__device__ __forceinline__ void stream_table(const Fleet &p, const Piece &piece, u32 to, u32 ready) {
+// The table that leads from 64 features to the block's columns.
+__device__ __forceinline__ void stream_table(const Fleet &p, const ColumnBlock &columns, u32 to, u32 ready) {
     barrier_expect(ready, STREAM_BYTES);
-    if (piece.which == 0) {
-        bulk_copy(to, p.stream_tiles + ((size_t)piece.r * TILES + piece.feature_tile) * 64 * D, STREAM_BYTES, ready);
+    if (columns.which == 0) {
+        bulk_copy(to, p.stream_tiles + ((size_t)columns.r * TILES + columns.feature_tile) * 64 * D, STREAM_BYTES, ready);
         return;
     }
     for (int i = 0; i < 4; i++) {
-        size_t chunk = (size_t)piece.r * CHUNKS + (piece.which - 1) * 4 + i;
-        bulk_copy(to + i * TILE_BYTES, p.up_tiles + (chunk * TILES + piece.feature_tile) * 4096, TILE_BYTES, ready);
+        size_t chunk = (size_t)columns.r * CHUNKS + (columns.which - 1) * 4 + i;
+        bulk_copy(to + i * TILE_BYTES, p.up_tiles + (chunk * TILES + columns.feature_tile) * 4096, TILE_BYTES, ready);
     }
 }
 
@@ -544,8 +543,8 @@ __device__ __forceinline__ void stream_table(const Fleet &p, const Piece &piece,
 extern "C" __global__ void __launch_bounds__(128, 2) hopper_stream(const Fleet p, const Call c) {
     after_previous();
     int part = blockIdx.x;
-    Piece piece = {p.order[blockIdx.y], (int)blockIdx.z / TILES, (int)blockIdx.z % TILES};
-    int r = piece.r, tokens = rows_of(p, r, 0).count, all = (tokens + 63) / 64;
+    ColumnBlock columns = {p.order[blockIdx.y], (int)blockIdx.z / TILES, (int)blockIdx.z % TILES};
+    int r = columns.r, tokens = rows_of(p, r, 0).count, all = (tokens + 63) / 64;
     int tiles = all > part ? (all - part + STREAM_PARTS - 1) / STREAM_PARTS : 0;
     DYNAMIC_SHARED(u8, smem);
     u32 base = shared_address(smem);
@@ -558,15 +557,15 @@ extern "C" __global__ void __launch_bounds__(128, 2) hopper_stream(const Fleet p
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        stream_table(p, piece, base, ready);
+        stream_table(p, columns, base, ready);
         for (int i = 0; i < STREAM_STAGES && i < tiles; i++)
-            stream_load(p, piece, part + i * STREAM_PARTS, i, base);
+            stream_load(p, columns, part + i * STREAM_PARTS, i, base);
     }
     Lane at = lane_of();
     float d_table[128];
 #pragma unroll
     for (int i = 0; i < 128; i++) d_table[i] = 0;
-    int share = FUSED ? SHARES : (piece.which + SHARES) % (SHARES + 1); // the stream's comes last
+    int share = FUSED ? SHARES : (columns.which + SHARES) % (SHARES + 1); // the stream's comes last
     u16 *d_features = (u16 *)p.d_features + ((size_t)r * (SHARES + 1) + share) * NT * K;
     barrier_wait(ready, 0);
 #pragma unroll 1
@@ -576,7 +575,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) hopper_stream(const Fleet p
         barrier_wait(full + 8 * stage, (i / STREAM_STAGES) & 1);
         float d_f[F_COLUMNS / 2];
         wgmma_fence();
-        if (FUSED || piece.which == 0) {
+        if (FUSED || columns.which == 0) {
 #pragma unroll
             for (int ks = 0; ks < D / 16; ks++)
                 wgmma_features_ss_00(d_f, desc_k(inner_at(rows, ks, 8192)), desc_k(inner_at(base, ks, 8192)), ks > 0);
@@ -599,16 +598,16 @@ extern "C" __global__ void __launch_bounds__(128, 2) hopper_stream(const Fleet p
         keep(d_f);
         keep(d_table);
         if (at.lane == 0) barrier_arrive(empty + 8 * stage);
-        write_features(d_features, tile * 64 + at.warp * 16 + at.g, 64 * piece.feature_tile, at.q, d_f);
+        write_features(d_features, tile * 64 + at.warp * 16 + at.g, 64 * columns.feature_tile, at.q, d_f);
         if (threadIdx.x == 0 && i + STREAM_STAGES < tiles) {
             barrier_wait(empty + 8 * stage, (i / STREAM_STAGES) & 1);
-            stream_load(p, piece, tile + STREAM_STAGES * STREAM_PARTS, stage, base);
+            stream_load(p, columns, tile + STREAM_STAGES * STREAM_PARTS, stage, base);
         }
         __syncwarp();
     }
-    int feature = 64 * piece.feature_tile + at.warp * 16 + at.g;
+    int feature = 64 * columns.feature_tile + at.warp * 16 + at.g;
     bool one = feature < K, two = feature + 8 < K;
-    if (FUSED || piece.which == 0) {
+    if (FUSED || columns.which == 0) {
         float *to = p.d_stream_parts + (((size_t)r * STREAM_PARTS + part) * K + feature) * D + 2 * at.q;
 #pragma unroll
         for (int i = 0; i < D / 8; i++) {
@@ -617,7 +616,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) hopper_stream(const Fleet p
         }
         return;
     }
-    size_t unit = ((size_t)r * UP_PARTS + part) * FF + (piece.which - 1) * 256 + 2 * at.q;
+    size_t unit = ((size_t)r * UP_PARTS + part) * FF + (columns.which - 1) * 256 + 2 * at.q;
     float *to = p.d_up + unit * K + feature;
 #pragma unroll
     for (int i = 0; i < 32; i++)

@@ -46,8 +46,8 @@ pub(crate) fn write_rows(
     false
 }
 
-/// So many vectors before a row is written, it is fetched: rows of neighbouring lanes lie too far apart for a processor
-/// to foresee them.
+/// Rows are fetched into the cache this many vectors before they are written. The rows of neighbouring lanes lie far
+/// apart, so the processor does not fetch them ahead by itself.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 16;
 
